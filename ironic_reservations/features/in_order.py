@@ -36,5 +36,5 @@ FEATURES: tuple[feature.Feature, ...] = (
     notices.Notices(), owners.Owners(), usage.Usage(), no_show.NoShow(),
     history.History(),
     calendar.Calendar(), placement.Placement(),
-    # Before the enforcement service, which may take its time to answer.
+    # Before the enforcement service, whose answer may take long.
     announcements.Announcements(), enforcement.Enforcement())

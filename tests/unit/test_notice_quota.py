@@ -27,16 +27,16 @@ class TestToldLately(testtools.TestCase):
         told = notice_quota.NoticeQuota()
         self.assertEqual(
             [True] * 5 + [False] * 3 + [True] * 5,
-            [told.may_tell('lease', NOON + hour * HOUR)
+            [told.may_notify('lease', NOON + hour * HOUR)
              for hour in (*range(8), *range(24, 29))])
-        self.assertTrue(told.may_tell('other', NOON))
+        self.assertTrue(told.may_notify('other', NOON))
 
     def test_those_told_the_longest_ago_are_forgotten(self):
         told = notice_quota.NoticeQuota()
         with mock.patch.object(notice_quota, 'REMEMBERED', 3):
             for _ in range(5):
-                told.may_tell('often', NOON)
+                told.may_notify('often', NOON)
             for number in range(10):
-                told.may_tell(f'once-{number}', NOON)
-                self.assertFalse(told.may_tell('often', NOON))
+                told.may_notify(f'once-{number}', NOON)
+                self.assertFalse(told.may_notify('often', NOON))
         self.assertEqual(3, len(told))

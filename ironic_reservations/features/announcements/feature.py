@@ -56,8 +56,8 @@ class _Part(feature.Part):
                     else announce.LEASE_UPDATE, write.after, reason)
         for number, pair in enumerate(self.change.of_reservations):
             if number or not self.change.undone:
-                self._tell_of(pair)
-        self._tell_of_lost()
+                self._notify_of_reservation(pair)
+        self._notify_of_lost()
         for event in self.change.events:
             if isinstance(event, change_module.Rehoused):
                 self._tell_rehoused(event)
@@ -68,9 +68,10 @@ class _Part(feature.Part):
                 else:
                     announcer.notify_lease(*event.notified)
 
-    def _tell_of(self, write: change_module.Write[node_reservation.Reservation]
-                 ) -> None:
-        """Notify of a reservation that was made, changed, or is over."""
+    def _notify_of_reservation(
+            self, write: change_module.Write[node_reservation.Reservation]
+            ) -> None:
+        """Notify of a reservation that was made, changed or ended."""
         announcer = self.engine.announcer
         if write.cause is change_module.Cause.USED:
             return
@@ -81,8 +82,8 @@ class _Part(feature.Part):
             announcer.notify(announce.CREATE if write.before is None
                              else announce.UPDATE, write.after, write.reason)
 
-    def _tell_of_lost(self) -> None:
-        """Notify of leases that have lost a node and get no other."""
+    def _notify_of_lost(self) -> None:
+        """Notify of leases that have lost a node and get no other one."""
         lost = {row.reservation_id for row in self.change.difference.lost}
         if lost:
             with self.engine.database.read() as connection:
@@ -116,7 +117,7 @@ def _of_step(write: change_module.Write[leases.Lease]
 
 
 def _reason(write: change_module.Write[leases.Lease]) -> str | None:
-    """Return why a lease was changed, if nobody has asked for it."""
+    """Return the reason of a change that no request has asked for."""
     if write.cause is change_module.Cause.FLAGGED:
         return (announce.DEGRADED if write.after is not None
                 and write.after.degraded else None)
@@ -130,7 +131,7 @@ class Announcements(feature.Feature):
                memory: feature.Memory) -> None:
         """Notify of steps before they are committed, once.
 
-        So no step is left out if the process dies after the commit.
+        No step is lost if the process dies after the commit.
         """
         for write in change.of_leases:
             for event, reason in _of_step(write):

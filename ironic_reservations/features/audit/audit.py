@@ -12,8 +12,8 @@
 
 """Audit of every act on a promise, as events in the format of CADF.
 
-The uuid of a reservation is a proof, so no event has it: a digest stands in
-for it, by which the events of one reservation are found.
+The uuid of a reservation is a proof, so no event has it. Events have a digest
+of it instead, by which the events of one reservation are found.
 """
 
 from __future__ import annotations
@@ -40,35 +40,36 @@ NOTIFICATION = 'audit.reservation'
 _SERVICE = 'service/bare-metal/reservations'
 _NAMESPACE = uuid_module.uuid5(uuid_module.NAMESPACE_OID, _SERVICE)
 _SELF = 'ironic-reservations'
-#: As pycadf reads them, without what may stand between.
+#: The identifiers that pycadf accepts, without separators.
 _UUIDS = re.compile('([0-9a-fA-F]{32})+')
 
 
 class Way(enum.StrEnum):
-    """By which way something was done."""
+    """The channel by which an act was done."""
 
     API = 'api'
     GUARD = 'guard'
-    #: By nobody's request: by the clock, or since Ironic showed it.
+    #: No request: the clock, or a change of the node in Ironic.
     SERVICE = 'service'
 
 
 def digest(proof: str) -> str:
-    """Return what stands in for a proof, by which nobody can find it.
+    """Return a digest of a proof, from which the proof cannot be found.
 
-    NOTE: CADF wants identifiers to be uuids; this one is a hash.
+    It has the form of a uuid, as CADF requires.
     """
     return str(uuid_module.uuid5(_NAMESPACE, proof))
 
 
 def identifier(name: str) -> str:
-    """Return the identifier of CADF for what has a name of its own.
+    """Return the CADF identifier of a resource with a name of its own.
 
-    NOTE: CADF wants uuids, and not all have one: a node may be given by its
-    name, a host has a number, a user of http_basic has what is in its file.
+    NOTE: CADF requires uuids, and some resources have none: a node may be
+    given by its name, a host has a number, and a user of http_basic has a
+    name.
 
     :param name: one uuid or several, as CADF takes them, or anything else.
-    :returns: the same, or a hash of it, which is the same in all events.
+    :returns: the same, or a hash of it that is the same in all events.
     """
     plain = re.sub('[{}-]|urn:uuid:', '', name)
     return name if _UUIDS.fullmatch(plain) else str(
@@ -77,7 +78,7 @@ def identifier(name: str) -> str:
 
 def _resource(name: str, type_uri: str,
               shown: str | None = None) -> dict[str, Any]:
-    """Return somebody or something, by a valid identifier."""
+    """Return a CADF resource with a valid identifier."""
     ident = identifier(name)
     if shown is None and ident != name:
         shown = name
@@ -98,16 +99,16 @@ class Audit:
 
     @property
     def wanted(self) -> bool:
-        """Return whether anybody reads events."""
+        """Return whether events are written or sent."""
         return self._log or self._notifier is not None
 
     def record(self, way: Way, action: str, kind: str, ident: str,
                who: oslo_context.RequestContext | None = None,
                status: int | None = None, code: str | None = None,
                address: str | None = None, name: str | None = None) -> None:
-        """Write that something was done, or refused.
+        """Record an act that was done or refused.
 
-        A failure is logged: what was done is done.
+        A failure is only logged, since the act is done already.
 
         :param action: one of CADF: ``create``, ``update``, ``delete``,
             ``allow``, ``deny``.
@@ -115,11 +116,11 @@ class Audit:
             ``host_property``, ``maintenance``, ``calendar_token``, ``node``
             or ``allocation``.
         :param ident: of the target; never a proof.
-        :param who: the caller; ``None``: nobody asked for it.
+        :param who: the caller; ``None``: no caller.
         :param status: of the answer, where there is one.
-        :param code: of the refusal, or why it was done.
-        :param address: where the request came from.
-        :param name: what was done exactly, such as the method and the act.
+        :param code: of the refusal, or the reason of the act.
+        :param address: of the client.
+        :param name: of the act in detail, such as the method and the path.
         """
         if not self.wanted:
             return
@@ -139,8 +140,8 @@ def _event(way: Way, action: str, kind: str, ident: str,
            who: oslo_context.RequestContext | None, status: int | None,
            code: str | None, address: str | None,
            name: str | None) -> dict[str, Any]:
-    # NOTE: pycadf's own objects compare each value with its taxonomy, which
-    # takes longer than a statement; a test has them check what is made here.
+    # NOTE: the objects of pycadf take longer than a statement, so they are not
+    # used; a test checks the document with them.
     document: dict[str, Any] = {
         'typeURI': cadf_event.TYPE_URI_EVENT,
         'eventType': cadftype.EVENTTYPE_ACTIVITY,

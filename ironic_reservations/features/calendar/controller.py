@@ -42,7 +42,7 @@ from ironic_reservations.model import leases
 from ironic_reservations.model import node_condition
 
 _PATH = f'/v{versions.MAJOR}/calendar'
-#: The length of the window if the request has no end.
+#: The length of the window for a request without an end.
 _AHEAD = datetime.timedelta(days=30)
 _SECOND = datetime.timedelta(seconds=1)
 #: Conditions with the version that added them, and the condition of such hosts
@@ -80,7 +80,7 @@ class CalendarController(rest.Controller):
             tag = _tag(self._calendars.sequence(wanted, viewer), *asked)
             if conditional.has(call.environ, tag):
                 return conditional.unchanged(tag)
-        found = self._calendars.look(wanted, viewer)
+        found = self._calendars.read(wanted, viewer)
         return conditional.answer(
             call.environ, _tag(found.sequence, *asked),
             {'calendar': self._document(call, wanted, viewer, found, rack)})
@@ -99,8 +99,8 @@ class CalendarController(rest.Controller):
         if start is None:
             start = now.replace(minute=0, second=0, microsecond=0)
         end = lease_body.at(basic.given(asked.to), now) or start + _AHEAD
-        # NOTE: a window of less than a second is rounded up to one; an empty
-        # window stays empty, and is refused.
+        # A window of less than a second is rounded up; an empty one is
+        # refused.
         end = (end.replace(microsecond=0) + _SECOND
                if end.microsecond and end > start else end)
         start = start if end <= start else start.replace(microsecond=0)

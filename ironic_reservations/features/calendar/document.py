@@ -13,7 +13,7 @@
 """The document behind the calendar page (``GET /v1/calendar``).
 
 It is computed from one snapshot, and from the names of the leases that are
-shown.  So whether a client has the present document already is known before
+shown.  A client that has the present document already is recognized before
 anything is counted.
 """
 
@@ -53,7 +53,7 @@ from ironic_reservations.planner import timeline
 
 #: The longest window.
 LONGEST = datetime.timedelta(days=366)
-#: How many counts are kept: of classes and windows, and of steps in total.
+#: The maximum number of cached counts, and of their steps in total.
 _KEPT = 500
 _KEPT_STEPS = 200_000
 
@@ -68,7 +68,7 @@ class Found:
 
     :ivar now: the time of that moment.
     :ivar margin: the time for cleaning, in seconds.
-    :ivar sequence: a text that differs whenever anything shown differs.
+    :ivar sequence: a text that differs if the contents differ.
     """
 
     now: datetime.datetime
@@ -85,7 +85,7 @@ class Found:
     _purposes: Mapping[str, maintenance.Purpose]
 
     def calendar(self) -> calendar.Calendar:
-        """Return it."""
+        """Return the calendar."""
         wanted = self._wanted
         rows = calendar_rows.Rows(self._viewer, self._named,
                                   self._purposes)
@@ -116,25 +116,25 @@ class Calendars:
 
     def sequence(self, wanted: calendar.CalendarRequest,
                  viewer: calendar.Viewer) -> str:
-        """Return the sequence that :meth:`look` would return.
+        """Return the sequence that :meth:`read` would return.
 
         :raises InvalidValue: the window is not valid.
         """
         if wanted.nodes is not None:
-            # NOTE: which nodes are shown depends on whose leases they have.
-            return self.look(wanted, viewer).sequence
+            # The nodes that are shown depend on the projects of their leases.
+            return self.read(wanted, viewer).sequence
         _check(wanted)
         return retry.until_committed(functools.partial(
             self._sequence, wanted, viewer))
 
-    def look(self, wanted: calendar.CalendarRequest,
+    def read(self, wanted: calendar.CalendarRequest,
              viewer: calendar.Viewer) -> Found:
         """Return the contents for one viewer.
 
         :raises InvalidValue: the window is not valid.
         """
         _check(wanted)
-        return retry.until_committed(functools.partial(self._look, wanted,
+        return retry.until_committed(functools.partial(self._read, wanted,
                                                        viewer))
 
     def _sequence(self, wanted: calendar.CalendarRequest,
@@ -150,7 +150,7 @@ class Calendars:
         return _sequence(snapshot, _only(generations, on_nodes),
                          _loan(snapshot, wanted, viewer))
 
-    def _look(self, wanted: calendar.CalendarRequest,
+    def _read(self, wanted: calendar.CalendarRequest,
               viewer: calendar.Viewer) -> Found:
         snapshot = self._snapshot()
         page, more = self._page(snapshot, wanted, viewer)
@@ -161,14 +161,13 @@ class Calendars:
                 named = lease_names.read(connection, on_nodes)
         named = _only(named, on_nodes)
         if wanted.nodes is not None:
-            # NOTE: before anything of the leases is used.
+            # Filter before any field of the leases is used.
             page = [each for each in page
                     if calendar_rows.known(each, viewer, named)]
             named = _only(named, _on_nodes(page))
         purposes = self._read_purposes(page, viewer)
         loan = _loan(snapshot, wanted, viewer)
-        # NOTE: another thread, which has an older snapshot, may replace what
-        # is kept at any time.
+        # Another thread with an older snapshot may replace the attribute.
         free = self._free
         if free.drawn is not snapshot.timeline:
             free = self._free = _Free(snapshot.timeline)
@@ -193,8 +192,7 @@ class Calendars:
         return found
 
     def _snapshot(self) -> snapshots.Snapshot:
-        # NOTE: no request is refused by it, so the commits of the last second
-        # may be missing.
+        # No request is refused by it, so it may be a second old.
         return self._engine.snapshots.snapshot(
             self._engine.database, self._engine.clock(), compared=False)
 
@@ -208,7 +206,7 @@ class Calendars:
             self, snapshot: snapshots.Snapshot,
             wanted: calendar.CalendarRequest, viewer: calendar.Viewer
     ) -> tuple[list[calendar_rows.Promised], bool]:
-        """Return a page of hosts, and whether there is another one.
+        """Return a page of hosts, and whether another page follows.
 
         Hosts that are named are on one page.
         """
@@ -287,7 +285,7 @@ class _Hosts:
 
     @functools.cached_property
     def classes(self) -> list[_Group]:
-        """Return the resource classes that there are."""
+        """Return the resource classes of the hosts."""
         found: dict[str | None, _Group] = {}
         for number, here in enumerate(self.states):
             if here is None:
@@ -358,8 +356,7 @@ class _Free:
     def _count(self, there: _Group, wanted: calendar.CalendarRequest,
                loan: _Loan) -> list[tuple[int, int]]:
         origin = instants.instant(wanted.start)
-        # NOTE: the last count that begins within a second is the one with
-        # which the next second begins.
+        # The last count of a second is valid at the start of the next one.
         latest = {calendar_rows.second(span.start, origin): span.free
                   for span in availability.free_beside_loans(
                       self.drawn, there.members, loan.hosts, loan.until,
@@ -374,7 +371,7 @@ class _Free:
 
 def _loan(snapshot: snapshots.Snapshot, wanted: calendar.CalendarRequest,
           viewer: calendar.Viewer) -> _Loan:
-    """Return which hosts are only lent to the viewer."""
+    """Return the hosts that are only lent to the viewer."""
     if not wanted.loans:
         return _Loan()
     until = snapshot.loans.until - snapshot.state.margin
@@ -421,7 +418,7 @@ def _only(read: Mapping[str, _T],
 
 def _sequence(snapshot: snapshots.Snapshot,
               generations: Mapping[str, int], loan: _Loan) -> str:
-    # NOTE: the state tells which hosts are lent, and the time until when.
+    # The state determines the hosts that are lent, and the time the end.
     return hashlib.sha256(repr((
         snapshot.state.digest(), sorted(generations.items()),
         *((loan.until,) if loan.hosts else ()))).encode()).hexdigest()[:32]

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""/v1/calendar/token, and /v1/leases.ics, which is read with it."""
+"""/v1/calendar/token, and /v1/leases.ics, which requires the token."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class TokenController(rest.Controller):
 
     @expose.expose(since=versions.CALENDAR)
     def post(self, call: expose.Call) -> pecan.Response:
-        """Create or replace the token, and return it this once."""
+        """Create or replace the token, and return it; no later request can."""
         user, project = self._owner(call)
         token = calendar_tokens.make(self._engine, user, project,
                                      call.context.roles,
@@ -63,7 +63,8 @@ class TokenController(rest.Controller):
 
     @expose.expose(since=versions.CALENDAR)
     def get(self, call: expose.Call) -> pecan.Response:
-        """Return whether there is a token, and since when."""
+        """Return whether there is a token, and the time at which it was made.
+        """
         user, project = self._owner(call)
         found = calendar_tokens.show(self._engine, user, project,
                                      self._fingerprint(user))
@@ -119,9 +120,8 @@ class FeedController(rest.Controller):
                  ) -> oslo_context.RequestContext:
         """Return the context of a token's user with its present roles.
 
-        NOTE: roles that the user did not have when the token was made are left
-        out, since it may have been made with an application credential with
-        fewer roles.
+        Roles that the user did not have when the token was made are left out,
+        since an application credential with fewer roles may have made it.
         """
         if not holder.has(self._fingerprint(holder.user_id)):
             raise calendar_tokens.unknown()

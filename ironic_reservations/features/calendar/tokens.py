@@ -34,9 +34,9 @@ _BYTES = 32
 
 def make(engine: Engine, user_id: str | None, project_id: str | None,
          roles: Collection[str], fingerprint: str | None) -> str:
-    """Make a token of a user in a project; it replaces the one before.
+    """Make a token of a user in a project; it replaces the previous token.
 
-    NOTE: only a hash of it is kept, so it cannot be shown again.
+    Only a hash of it is stored, so it cannot be shown again.
 
     :param fingerprint: the fingerprint of the user's password; see
         :class:`Holder`.
@@ -76,8 +76,8 @@ def revoke(engine: Engine, user_id: str | None,
 def holder(engine: Engine, token: str) -> Holder:
     """Return the user and the project of a token.
 
-    NOTE: the work is the same for valid and invalid tokens.  The caller has
-    to check that the user still has the same password.
+    The work is the same for valid and invalid tokens.  The caller has to check
+    that the user still has the same password.
 
     :raises CalendarNotFound: there is no such token.
     """
@@ -89,7 +89,7 @@ def holder(engine: Engine, token: str) -> Holder:
 
 
 def unknown() -> errors.CalendarNotFound:
-    """Return the error for a token, whatever is wrong with it."""
+    """Return the error for an invalid token, the same for each reason."""
     return errors.CalendarNotFound(
         'There is no calendar here: the address is not complete, or its '
         'token has been revoked, made anew, or ended with the password of '
@@ -100,7 +100,7 @@ def leases_of(engine: Engine,
               project_id: str | None) -> Iterator[leases.Lease]:
     """Yield the leases of a project, the oldest first.
 
-    Leases that ended long ago are left out, as they are from lists.
+    Leases that ended long ago are left out, as in lists.
 
     :param project_id: ``None``: all leases, if there are no projects.
     """

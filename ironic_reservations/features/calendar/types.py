@@ -27,7 +27,8 @@ _MAX_RACK = 1000
 
 
 def to_resource_classes(value: Any) -> frozenset[str | None]:
-    """Return names of resource classes; an empty one: hosts without one."""
+    """Return names of resource classes; an empty name: hosts without a class.
+    """
     return frozenset(
         basic.to_resource_class(each) if each else None
         for each in value)
@@ -43,7 +44,7 @@ def to_rack(value: Any) -> str:
 class CalendarQuery(basic.Parts):
     """The query of ``GET /v1/calendar``."""
 
-    # NOTE: "from" is a keyword of Python.
+    # "from" is a keyword of Python.
     from_ = basic.attribute(dates.read, name='from')
     to = basic.attribute(dates.read)
     resource_class = basic.attribute(to_resource_classes)

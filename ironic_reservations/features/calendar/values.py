@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Values of the calendar: requests, and what is drawn."""
+"""Values of the calendar: requests and their results."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ CONDITIONS = (*(each.value for each in node_condition.Condition), CLOSED,
 
 
 class Had(enum.IntEnum):
-    """The way in which somebody has a host."""
+    """The kind of a booking of a host."""
 
-    #: By a lease that has not started, and may be moved to another host.
+    #: A lease that has not started, and may be moved to another host.
     PLANNED = 0
-    #: By a lease that has started.
+    #: A lease that has started.
     BOUND = 1
-    #: By a reservation.
+    #: A reservation.
     RESERVED = 2
 
 
@@ -71,13 +71,13 @@ class Viewer:
     user_id: str | None = None
 
     def owns(self, lease: leases.NamedLease) -> bool:
-        """Return whether a lease is of the viewer's project.
+        """Return whether a lease belongs to the viewer's project.
 
-        Without projects, it is of the viewer if it is of the same user, and
-        without users in any case.
+        Without projects, it belongs to the viewer if it has the same user;
+        without users, it always does.
 
-        NOTE: a lease of an administrator has no project, which must not match
-        a viewer without a project.
+        A lease of an administrator has no project, which must not match a
+        viewer without a project.
         """
         if not self.projects:
             return self.user_id in (None, lease.user_id)
@@ -106,8 +106,8 @@ class CalendarRequest:
         all.
     :ivar racks: whether to return classes by rack, too.
     :ivar rack: only hosts in this rack, empty: in none; ``None``: all.
-    :ivar loans: whether hosts of other owners count as free only for as long
-        as they are lent.
+    :ivar loans: whether hosts of other owners count as free only while they
+        are lent.
     """
 
     start: datetime.datetime
@@ -133,7 +133,7 @@ class CalendarRequest:
 
 @dataclasses.dataclass(frozen=True)
 class Steps:
-    """The hosts of a class or rack, and how many are free over time.
+    """The hosts of a class or rack, and the number of free ones over time.
 
     :ivar name: of the class, or of a rack with some of its hosts.
     :ivar conditions: the number of hosts by condition.
@@ -150,7 +150,7 @@ class Steps:
 
 
 class Booking(NamedTuple):
-    """A period, in seconds from the origin, in which somebody has a host.
+    """A period, in seconds from the origin, for which a host is booked.
 
     :ivar lease: the index in the list of leases, -1 for none.
     :ivar amount: the number of its instances on the host, 0 if it has the
@@ -182,7 +182,7 @@ class Maintenance(NamedTuple):
 class Row:
     """A host with its bookings.
 
-    :ivar named: whether the viewer may see which node it is.
+    :ivar named: whether the viewer may see the node of the host.
     :ivar lent: whether another project owns it, and lends it to the viewer.
     """
 
@@ -200,11 +200,11 @@ class Calendar:
 
     :ivar classes: ``None`` on all pages but the first.
     :ivar rows: ``None`` if they were not requested.
-    :ivar leases: those of the bookings, each once.
+    :ivar leases: the leases of the bookings, each once.
     :ivar more: whether there is another page of rows.
     :ivar windows: the maintenance windows in the rows, each once.
-    :ivar lent_until: the second from which owners can have back what they lend
-        to the viewer; ``None``: not within the window.
+    :ivar lent_until: the second from which owners can have back the hosts that
+        they lend to the viewer; ``None``: not within the window.
     """
 
     classes: Sequence[Steps] | None

@@ -47,9 +47,9 @@ _SILENT = ('The enforcement service, which decides about leases, does not '
 
 
 def terms(lease: leases.Lease) -> Hashable:
-    """Return what the service permits of a lease: dates and amounts.
+    """Return the terms that the service permits: dates and amounts.
 
-    It does not matter on which hosts the lease is.
+    The hosts of the lease are not part of them.
     """
     return lease.start, lease.end, tuple(
         len(each.bookings) for each in lease.reservations)
@@ -70,7 +70,7 @@ def check_update(conf: cfg.ConfigOpts, before: leases.Lease,
                  after: leases.Lease, hosts: Hosts) -> None:
     """Ask whether a change of a lease is permitted.
 
-    :param hosts: those before and after the change.
+    :param hosts: the hosts before and after the change.
     :raises LeaseNotPermitted: it is not, or the service does not answer.
     """
     _ask(conf, 'check-update', before.project_id, before.user_id,
@@ -94,7 +94,7 @@ def on_end(conf: cfg.ConfigOpts, lease: leases.Lease,
 
 
 def commit(conf: cfg.ConfigOpts, body: bytes) -> None:
-    """Report what has become of a lease.
+    """Report a committed change of a lease.
 
     :param body: JSON.
     :raises Undelivered: the service may not have received it.
@@ -124,7 +124,7 @@ def _ask(conf: cfg.ConfigOpts, what: str, project_id: str | None,
         return
     context = {'context': {
         'project_id': project_id, 'user_id': user_id,
-        # NOTE: the registered options depend on the authentication plugin.
+        # The registered options depend on the authentication plugin.
         'auth_url': options.enforcement_auth_url or getattr(
             conf.ironic, 'auth_url', None),
         'region_name': options.enforcement_region_name
@@ -134,10 +134,10 @@ def _ask(conf: cfg.ConfigOpts, what: str, project_id: str | None,
             f'{options.enforcement_url.rstrip("/")}/{what}',
             json={**context, **question}, headers=_headers(conf),
             timeout=options.enforcement_timeout,
-            # NOTE: no other service may decide, or get the token.
+            # Another service must not decide, nor receive the token.
             allow_redirects=False)
     except ValueError as exc:
-        # NOTE: its message may contain the token, so it is not logged.
+        # The message is not logged, since it may contain the token.
         LOG.error('The enforcement service cannot be asked (%s): [leases] '
                   'enforcement_url or enforcement_token is not valid',
                   type(exc).__name__)
@@ -196,7 +196,7 @@ def _allocation(node_uuid: str, hosts: Hosts) -> dict[str, Any]:
     """
     host = hosts.get(node_uuid)
     if host is None:
-        # NOTE: it was deleted while its lease was ending.
+        # The host was deleted while its lease was ending.
         return {'id': None, 'hypervisor_hostname': node_uuid, 'extra': {}}
     return {**host.capabilities, **host_document.of(host),
             'extra': dict(host.capabilities)}
@@ -214,5 +214,5 @@ def _asked(each: leases.LeaseReservation) -> dict[str, Any]:
 
 
 def _date(moment: datetime.datetime) -> str:
-    # NOTE: as in Blazar: in UTC, without a zone.
+    # As in Blazar, in UTC without a zone.
     return moment.astimezone(datetime.UTC).replace(tzinfo=None).isoformat()

@@ -14,8 +14,8 @@
 
 The terms of a lease that were reported last are compared with its present
 terms in the transaction that writes the lease.  If they differ, an entry is
-written to the outbox.  So there is an entry if and only if the change has been
-committed, and its number tells the order of changes.
+written to the outbox.  An entry exists if and only if the change was
+committed, and the numbers of entries are in the order of the changes.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from ironic_reservations.model import notices
 
 Kind = notices.CommitKind
 
-#: NOTE: not the URL, so that waiting entries follow a service that moves.
+#: Without the URL, so waiting entries are sent to a new URL.
 _TARGET = 'enforcement'
-#: How many leases one transaction reports when it catches up.
+#: The maximum number of leases that one transaction catches up with.
 _BATCH = 100
 
 
 def wanted(conf: cfg.ConfigOpts) -> bool:
-    """Return whether the operator has configured such a service."""
+    """Return whether the operator has configured an enforcement service."""
     return conf.leases.enforcement_commit_url is not None
 
 
@@ -62,11 +62,11 @@ def write(conf: cfg.ConfigOpts, connection: sa.Connection,
 
     :param now: the time of the database.
     :raises Conflict: another process reports one of the leases.
-    :raises oslo_db.exception.DBDuplicateEntry: the same.
+    :raises oslo_db.exception.DBDuplicateEntry: as Conflict.
     """
     if not wanted(conf) or not lease_ids:
         return
-    # NOTE: always in the same order, so that there is no deadlock.
+    # One order for all transactions, so that there is no deadlock.
     ids = sorted(set(lease_ids))
     known = db_terms.read(connection, ids)
     there = {lease.id: lease for lease in db_leases.read(connection, ids)}
@@ -114,7 +114,7 @@ def _terms(lease: leases.Lease,
             'instances': instances, 'resources': resources}
 
 
-def _entry(told: db_terms.SentTerms, before: dict[str, Any] | None,
+def _entry(sent: db_terms.SentTerms, before: dict[str, Any] | None,
            after: dict[str, Any] | None, lease: leases.Lease | None,
            now: datetime.datetime) -> notices.Notice:
     """Return the body of an entry."""
@@ -123,19 +123,19 @@ def _entry(told: db_terms.SentTerms, before: dict[str, Any] | None,
     ident = str(uuid_module.uuid4())
     ended_at = None
     if after is None and before is not None:
-        # NOTE: a lease that ends by itself ends at its end date, however late
-        # this is noticed; the date may have changed without a report.
+        # A lease that ends by itself ends at its end date, even if noticed
+        # late.
         end = (datetime.datetime.fromisoformat(before['end_date'])
                if lease is None else lease.end)
         ended_at = min(end, now).isoformat()
     return notices.Notice(
         ident, ident, notices.Channel.ENFORCEMENT, _TARGET, kind,
-        told.lease_id, told.project_id, told.user_id, {
+        sent.lease_id, sent.project_id, sent.user_id, {
             'id': ident, 'type': kind.value.removeprefix('commit_'),
-            'sequence': told.sequence, 'timestamp': now.isoformat(),
-            'lease_id': told.lease_id, 'project_id': told.project_id,
-            'user_id': told.user_id, 'before': before, 'after': after,
-            'ended_at': ended_at}, now, sequence=told.sequence)
+            'sequence': sent.sequence, 'timestamp': now.isoformat(),
+            'lease_id': sent.lease_id, 'project_id': sent.project_id,
+            'user_id': sent.user_id, 'before': before, 'after': after,
+            'ended_at': ended_at}, now, sequence=sent.sequence)
 
 
 def catch_up(engine: Engine, goes_on: Callable[[], bool]) -> None:
@@ -143,7 +143,8 @@ def catch_up(engine: Engine, goes_on: Callable[[], bool]) -> None:
 
     :param goes_on: called before each transaction; ``False`` ends the pass.
     :raises Contention: the leases have been changing all the time.
-    :raises OutcomeUnknown: some may have been written; the next pass goes on.
+    :raises OutcomeUnknown: some entries may have been written; the next pass
+        continues.
     """
     with engine.database.read() as connection:
         ids = db_terms.read_unlike(connection, engine.clock())
@@ -157,17 +158,16 @@ def _catch_up(engine: Engine, lease_ids: Collection[str]) -> None:
     def attempt() -> None:
         with engine.database.write() as connection:
             write(engine.conf, connection, lease_ids, engine.clock())
-    # NOTE: a lease that another process reports meanwhile must not hold up
-    # the others.
+    # A lease that another process reports must not delay the others.
     retry.until_committed(attempt, repeatable=True)
 
 
 def deliver(engine: Engine, goes_on: Callable[[], bool]) -> int:
-    """Send waiting entries until the service refuses one or none is left.
+    """Send waiting entries until the service refuses one or all are sent.
 
     :param goes_on: called before each entry; ``False`` ends the pass.
-    :returns: how many entries the service has accepted.
-    :raises Conflict: another process was quicker.
+    :returns: the number of entries that the service has accepted.
+    :raises Conflict: another process has sent one of them.
     """
     return deliveries.deliver(engine, deliveries.Receiver(
         notices.Channel.ENFORCEMENT, _TARGET,

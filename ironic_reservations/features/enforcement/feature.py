@@ -65,8 +65,8 @@ class Enforcement(feature.Feature):
         for write in change.of_leases:
             before, after = write.before, write.after
             if before is not None and change_module.is_over(write):
-                # Before the commit, so that it is not left out if the process
-                # dies after that.
+                # Before the commit, so that it is not lost if the process
+                # dies.
                 if 'over' not in memory:
                     memory['over'] = True
                     enforced.on_end(engine, before)
@@ -96,6 +96,6 @@ class Enforcement(feature.Feature):
 
 
 def _is_renamed(before: leases.Lease | None, after: leases.Lease) -> bool:
-    """Return whether a lease gets another name, and nothing else."""
+    """Return whether only the name of a lease is changed."""
     return before is not None and dataclasses.replace(
         before, name=after.name, updated_at=after.updated_at) == after

@@ -19,7 +19,7 @@ from ironic_reservations.features.enforcement import enforcement_commits
 from ironic_reservations.reconciler import claim
 from ironic_reservations.reconciler import loop
 
-#: Seconds between two passes that look for leases that were not reported.
+#: Seconds between two passes for leases that were not reported.
 _CATCH_UP = 60
 
 

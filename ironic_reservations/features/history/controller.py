@@ -47,8 +47,7 @@ class HistoryController(rest.Controller):
         """Return the history of the lease, the oldest entry first."""
         own = call.own_minor
         if own < versions.LEASE_HISTORY:
-            # NOTE: requests below /v1/leases have Blazar's version, and our
-            # own one beside it.
+            # Requests below /v1/leases have Blazar's version beside our own.
             raise errors.ResourceNotFound('There is nothing at this path.')
         return expose.answer({'history': [
             _entry(each) for each

@@ -30,7 +30,7 @@ What = lease_history.What
 Entry = lease_history.Entry
 
 _ORDER = {what: place for place, what in enumerate(What)}
-#: Entries that also update the row of the lease; no "changed" is added.
+#: Entries that also update the row of the lease, without a "changed".
 _CHANGES = frozenset((
     What.CREATED, What.LACKS_NODES, What.NODES_REPLACED, What.START,
     What.BEFORE_END, What.END, What.BOUND))
@@ -114,7 +114,7 @@ def _of_notices(notices: Iterable[db_history.Notice]) -> Iterator[Entry]:
 
 
 def _together(entries: Sequence[Entry]) -> Iterator[Entry]:
-    """Yield one entry for what happened to many nodes at the same time."""
+    """Yield one entry for the same change of many nodes at the same time."""
     many: dict[tuple[datetime.datetime, What, str | None,
                      datetime.datetime | None], list[Entry]] = {}
     for each in entries:

@@ -13,8 +13,8 @@
 """The history of a lease.
 
 It is not stored, but derived from the rows of the lease, its bookings and its
-notices, each of which has the time of its last change. So of several changes
-of one kind, only the last is known.
+notices, each of which has the time of its last change. Of several changes of
+one kind, only the last is known.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class What(enum.StrEnum):
     """The kinds of entries; entries of the same time are in this order."""
 
     CREATED = 'created'
-    #: The last change of the lease, for whatever reason.
+    #: The last change of the lease, for any reason.
     CHANGED = 'changed'
     #: Nodes were added later than the lease was made.
     PROMISED = 'promised'
@@ -54,7 +54,7 @@ class What(enum.StrEnum):
     UNDEPLOYED = 'undeployed'
     #: Unused nodes were released.
     NO_SHOW_RELEASE = 'no_show_release'
-    #: Nodes of the lease were taken back, or bookings were cancelled.
+    #: Nodes of the lease were released, or bookings were cancelled.
     RELEASED = 'released'
     #: A notice was written: see ``notice``.
     NOTICE = 'notice'
@@ -64,8 +64,9 @@ class What(enum.StrEnum):
 class Sent:
     """A notice to one receiver.
 
-    :ivar outcome: ``None``: none yet, or one that only a later release knows.
-    :ivar at: when it was delivered or given up; ``None``: neither.
+    :ivar outcome: ``None``: not yet known, or only known to a later release.
+    :ivar at: the time at which it was delivered or given up; ``None``:
+        neither.
     """
 
     channel: notices.Channel

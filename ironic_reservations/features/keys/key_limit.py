@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Limits how many requests with a key a project may send in a day.
+"""Limits the number of requests with a key by project and day.
 
-A key is kept for a day, whatever becomes of the resource, so a client that
-makes and deletes one resource again and again would fill the database.
+A key is kept for a day, also after its resource is deleted, so a client that
+makes and deletes resources in a loop would fill the database.
 """
 
 from __future__ import annotations
@@ -24,40 +24,39 @@ import threading
 from ironic_reservations import errors
 
 _DAY = 86400.0
-#: How many projects are remembered.
+#: The maximum number of projects that are remembered.
 REMEMBERED = 5000
 
 
 class KeyLimit:
     """Counts requests with a key, by project.
 
-    NOTE: in this process, without a statement: N processes together allow N
-    times as many.
+    Each process has its own counts, so N processes allow N times as many.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        #: When each project may send a day's number of requests again.
+        #: The time at which each project may send its full number again.
         self._free_at: dict[str, float] = {}
 
     def __len__(self) -> int:
-        """Return how many projects are remembered."""
+        """Return the number of projects that are remembered."""
         return len(self._free_at)
 
     def count(self, project_id: str, most: int, now: float) -> None:
         """Count one more request, unless there were too many.
 
-        All of a day's number may come at once; then one more is allowed each
-        time that its part of the day has passed.
+        A project may send the number of a day at once; after that, the
+        requests become available again evenly over the day.
 
-        :param most: how many are allowed in a day.
+        :param most: the number that is allowed in a day.
         :param now: monotonic seconds.
         :raises TooManyKeys: there were too many.
         """
         step = _DAY / most
         with self._lock:
             free_at = max(self._free_at.get(project_id, now), now) + step
-            # NOTE: half of a step is left for what is lost by rounding.
+            # Half of a step allows for rounding.
             left = free_at - now - _DAY
             if left > step / 2:
                 seconds = math.ceil(left)

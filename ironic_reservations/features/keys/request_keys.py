@@ -13,12 +13,13 @@
 """A request that is sent twice with one key makes one resource.
 
 The same rules for reservations, leases, maintenance windows and changes of
-leases.  The key is written in the transaction that makes the resource, under a
-unique constraint, and belongs to a project.  It is kept for a day, whatever
-becomes of the resource, and that of a lease for as long as the lease exists.
-Until then, the same request gets what it has made or, since a proxy may have
-held back a copy, is refused if that has ended; another request with the key is
-refused.  After that, the request is carried out like a new one.
+leases. The key is written in the transaction that makes the resource, under a
+unique constraint, and belongs to a project. It is kept for a day, also after
+the resource is deleted; the key of a lease is kept as long as the lease
+exists. During that time, the same request returns its resource. If the
+resource has ended, the request is refused, since it may be a copy that a proxy
+has delayed. A different request with the key is refused. After that time, the
+request is carried out like a new one.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import Engine
 from ironic_reservations.features.keys import rows as db_keys
 
-#: How long a key is kept: longer than anything holds back a request.
+#: The time for which a key is kept: longer than any proxy delays a request.
 KEPT = datetime.timedelta(days=1)
 
 
@@ -50,8 +51,8 @@ class _Kind:
 
     :ivar reused: the error for another request with the key.
     :ivar ended: the error for a copy that arrives after the end.
-    :ivar made: what the request has made, where ``{}`` is the uuid.
-    :ivar again: what to do to make it again.
+    :ivar made: a text about the resource, where ``{}`` is the uuid.
+    :ivar again: the advice for making it again.
     """
 
     reused: type[errors.ReservationError]
@@ -85,7 +86,7 @@ class Key:
     """The identity of a request.
 
     :ivar kind: ``reservation``, ``lease``, ``maintenance`` or ``change``.
-    :ivar key: a SHA-256 in hex, of the project and what the client has sent.
+    :ivar key: a SHA-256 in hex, of the project and the key of the client.
     :ivar digest: of the request; empty where different requests may have the
         same key.
     """
@@ -99,8 +100,8 @@ class Key:
 class Known:
     """The record of a key when a request is planned.
 
-    :ivar planned_at: when it was read.
-    :ivar made: what the row of the key says, if there is one.
+    :ivar planned_at: the time at which it was read.
+    :ivar made: the contents of the row of the key, if there is one.
     """
 
     key: Key
@@ -109,7 +110,7 @@ class Known:
 
     @property
     def again(self) -> db_keys.Made | None:
-        """The resource that the same request has made, if still recognized."""
+        """The resource of the same request, if the key is still valid."""
         made = self.made
         return made if made is not None and made.kept(self.planned_at) else (
             None)
@@ -129,11 +130,11 @@ def of_request(kind: str, project_id: str | None, key: str,
     """Return the identity that a client has given to its request.
 
     :param kind: of the resource.
-    :param key: what the client has sent.
-    :param asked: the request: a dataclass, or as a client has sent it.
+    :param key: the key that the client has sent.
+    :param asked: the request: a dataclass, or the body of the client.
     """
-    # NOTE: what is not asked for is left out, so that the digests of a request
-    # stay the same when a later release can be asked for more.
+    # Unset fields are left out, so digests survive new fields of a later
+    # release.
     fields: Mapping[str, Any] = asked if isinstance(asked, Mapping) else {
         name: value for name, value in vars(asked).items() if value}
     return Key(kind, sha256([project_id, 'key', key]), sha256(fields))
@@ -145,7 +146,7 @@ def of_uuid(kind: str, project_id: str | None, uuid: str) -> Key:
 
 
 def sha256(value: Any) -> str:
-    """Return the digest of something that can be written as JSON."""
+    """Return the digest of a value that can be written as JSON."""
     return hashlib.sha256(json.dumps(
         value, sort_keys=True, default=_plain).encode()).hexdigest()
 
@@ -158,8 +159,8 @@ def read(connection: sa.Connection, key: Key,
          now: datetime.datetime) -> Known:
     """Read whether the same request has been carried out before.
 
-    To be read before everything that the request depends on: a copy that is
-    carried out later is found by :func:`keep`.
+    Call it before all other reads of the request: :func:`keep` finds a copy
+    that is carried out later.
 
     :raises IdempotencyKeyReused: another request with the key has, for a
         lease; for others, :class:`errors.ReservationKeyReused` or
@@ -180,10 +181,9 @@ def keep(connection: sa.Connection, known: Known, ident: str, number: int,
     :param ident: the uuid of the resource.
     :param number: the id of its row, or 0.
     :raises Conflict: a copy of the request may have been served meanwhile.
-    :raises oslo_db.exception.DBDuplicateEntry: one has been.
+    :raises oslo_db.exception.DBDuplicateEntry: a copy has been served.
     """
-    # NOTE: a process that was stopped for so long would not find the key that
-    # another one has kept.
+    # A process that was stopped for so long may miss a deleted key.
     if known.planned_at + KEPT <= now:
         raise db_connection.Conflict('it was planned days ago')
     key = known.key
@@ -198,10 +198,11 @@ def check_unserved(engine: Engine, known: Known | None,
                    refusal: errors.ReservationError) -> None:
     """Check that no copy of a refused request was served meanwhile.
 
-    What the copy has got is in the way of this request.
+    The refusal may be due to the resource of the copy.
 
-    :param known: what was known of the key before anything else was read.
-    :raises Conflict: a copy was served, so this request has to look again.
+    :param known: the record of the key, read before anything else.
+    :raises Conflict: a copy was served, so this request has to be planned
+        again.
     """
     if known is None or known.again is not None:
         return
@@ -215,10 +216,11 @@ def check_unserved(engine: Engine, known: Known | None,
 @contextlib.contextmanager
 def refused_if_unserved(engine: Engine, known: Known | None
                         ) -> Iterator[None]:
-    """Let a refusal pass only if no copy of the request was served meanwhile.
+    """Raise a refusal only if no copy of the request was served meanwhile.
 
     :param known: see :func:`check_unserved`.
-    :raises Conflict: a copy was served, so this request has to look again.
+    :raises Conflict: a copy was served, so this request has to be planned
+        again.
     """
     try:
         yield

@@ -12,8 +12,8 @@
 
 """The resource classes that the hosts of a reservation may have.
 
-Limits by class need this for all that a project holds, for each request and
-again in its transaction, so the result for each text is remembered.
+Limits by class need the classes of all bookings of a project, for each request
+and again in its transaction, so the result for each text is cached.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ import hashlib
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import allowance
 
-#: How many results are remembered, by digest, as the texts may be large.
+#: The number of cached results, by digest, as the texts may be large.
 _REMEMBERED = 32_768
 
 
 def of(hypervisor_properties: str, resource_properties: str,
        classes: tuple[str, ...]) -> frozenset[str]:
-    """Return which of some classes a host that matches both texts may have.
+    """Return the classes that a host which matches both texts may have.
 
     :raises ValueError: a text cannot be parsed, or is too large.
     """
@@ -48,7 +48,7 @@ def of(hypervisor_properties: str, resource_properties: str,
 
 def of_held(held: allowance.Held,
             classes: tuple[str, ...]) -> frozenset[str]:
-    """Return which of some classes the host of a booking may have.
+    """Return the classes that the host of a booking may have.
 
     Instances count for no class.
     """
@@ -58,5 +58,5 @@ def of_held(held: allowance.Held,
 
 @functools.lru_cache(maxsize=_REMEMBERED)
 def _found(digest: bytes, classes: tuple[str, ...]) -> list[frozenset[str]]:
-    """Return a list that keeps the result for a digest."""
+    """Return the cached list with the result for a digest."""
     return []

@@ -46,7 +46,7 @@ class _Part(feature.Part):
         """Check each of them.
 
         :raises Conflict: one would exceed a limit, since its project has got
-            something else meanwhile.
+            other bookings meanwhile.
         :raises ReservationLimit: a reservation exceeds one.
         """
         now = self.change.planned_at
@@ -77,7 +77,7 @@ class Limits(feature.Feature):
 
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:
-        """Lock the projects whose promises are counted, and check again."""
+        """Lock the projects whose bookings are counted, and check again."""
         counted = [
             (write, allowed) for write in change.of_leases
             if _counts(write)
@@ -102,7 +102,7 @@ class Limits(feature.Feature):
 
 
 def _counts(write: _LeaseWrite) -> bool:
-    """Return whether a lease gets something that limits count."""
+    """Return whether a lease gets more of an amount that limits count."""
     before, after = write.before, write.after
     return (write.cause not in (change_module.Cause.ENDED,
                                 change_module.Cause.STEP)
@@ -111,10 +111,10 @@ def _counts(write: _LeaseWrite) -> bool:
 
 
 def _counted(lease: leases.Lease) -> Hashable:
-    """Return what limits count of a lease.
+    """Return the properties of a lease that limits count.
 
-    Hosts that stay may count for other classes when they are asked for by
-    other properties.
+    Hosts that stay may count for other classes if the properties of the
+    request change.
     """
     return lease.start, lease.end, tuple(
         (each.hypervisor_properties, each.resource_properties, each.bookings)
@@ -123,7 +123,7 @@ def _counted(lease: leases.Lease) -> Hashable:
 
 def _allowed(engine: Engine, change: change_module.Change,
              write: _LeaseWrite) -> limits.Limits:
-    """Return the limits for a lease: of the caller, or of its project."""
+    """Return the limits for a lease: those of the caller or of its project."""
     given = change.given_of(limits.Limits)
     if given is not None and write.cause is change_module.Cause.REQUESTED:
         return given

@@ -38,13 +38,13 @@ _ANY_TIME = datetime.datetime.min
 
 @dataclasses.dataclass(frozen=True)
 class _Kind:
-    """Something that is counted, and the options that limit it.
+    """A kind of booking that is counted, and the options that limit it.
 
     :ivar what: its name in the singular.
-    :ivar at_once: how many a project may have at the same time; 0: any
-        number.
-    :ivar hours: how many hours of it a project may have ahead; 0: any number.
-    :ivar resource_class: count only hosts that may be of this class; ``None``:
+    :ivar at_once: the number that a project may have at the same time; 0:
+        unlimited.
+    :ivar hours: the hours that a project may have ahead; 0: unlimited.
+    :ivar resource_class: the class of the hosts that are counted; ``None``:
         all hosts.
     """
 
@@ -131,7 +131,7 @@ class Project:
         self._add(held)
 
     def beside(self, held: Iterable[allowance.Held]) -> Project:
-        """Return the same project as if it held more."""
+        """Return the same project with further bookings."""
         project = copy.copy(self)
         project._held = {kind: [*there] for kind, there in self._held.items()}
         project._ahead = dict(self._ahead)
@@ -142,12 +142,11 @@ class Project:
         """Return the same project, limited only for hosts of one class."""
         project = copy.copy(self)
         try:
-            # NOTE: counted as for a lease that asks for the class, so that
-            # "4" is the same class as "4.0".
+            # Counted as for a lease of the class, so "4" is the same as "4.0".
             counted = class_admission.of('', json.dumps(
                 ['==', '$resource_class', resource_class]), self._classes)
         except ValueError:
-            # NOTE: no lease can ask for a name that begins with "$".
+            # No lease can request a name that begins with "$".
             counted = frozenset({resource_class})
         project._kinds = tuple(kind for kind in self._kinds if (
             kind.resource_class is None or kind.resource_class in counted))
@@ -169,9 +168,9 @@ class Project:
 
     def mosts(self, requests: Sequence[leases.LeaseReservationRequest],
               begin: datetime.datetime, end: datetime.datetime) -> list[int]:
-        """Return the largest number that is allowed for each reservation.
+        """Return the largest allowed number of each reservation.
 
-        :raises LeaseLimit: not even the least of all reservations is allowed.
+        :raises LeaseLimit: the least numbers exceed a limit.
         """
         mosts = [requested.most for requested in requests]
         for kind in self._kinds:
@@ -188,13 +187,13 @@ class Project:
 
     def mosts_of(self, lease: leases.Lease, before: leases.Lease,
                  counts: Mapping[str, int]) -> dict[str, int]:
-        """Return the largest number for each reservation of a changed lease.
+        """Return the largest allowed numbers of a changed lease.
 
         :param lease: the lease with its new terms.
-        :param before: the lease as it was; what the project holds must be
-            without it.
+        :param before: the lease as it was; the project must be read without
+            it.
         :param counts: the least number for each of its reservations, by id.
-        :returns: numbers by id; ``counts`` if not even these are allowed.
+        :returns: numbers by id; ``counts`` if these exceed a limit.
         """
         more = {each.id: max(0, each.most - counts[each.id])
                 for each in lease.reservations}
@@ -204,7 +203,7 @@ class Project:
             least = sum(counts[ident] for ident in counted)
             had = self._taken(kind, before)
             for room in self._rooms(kind, lease.start, lease.end):
-                # NOTE: a lease keeps what it had, as in check_lease.
+                # A lease keeps its previous amounts, as in check_lease.
                 left = room.left
                 if room.option == kind.hours_option:
                     kept = _lasts(before, self._now) * had
@@ -221,15 +220,15 @@ class Project:
 
     def check_lease(self, lease: leases.Lease,
                     before: leases.Lease | None = None) -> None:
-        """Check the limits for a lease, unless it takes no more than before.
+        """Check the limits for a lease, unless its amounts do not grow.
 
         The number at the same time and the hours are checked separately: a
-        lease that moves takes no more hours, but the project may have other
+        lease that moves has no more hours, but the project may have other
         leases at its new time.
 
-        :param before: the lease as it was; what the project holds must be
-            without it.
-        :raises LeaseLimit: the project may not have that much.
+        :param before: the lease as it was; the project must be read without
+            it.
+        :raises LeaseLimit: the lease exceeds a limit of the project.
         """
         for kind in self._kinds:
             asked = self._taken(kind, lease)
@@ -253,7 +252,7 @@ class Project:
         return True
 
     def permits(self, request: leases.LeaseRequest) -> bool:
-        """Return whether the limits allow the least of a request."""
+        """Return whether the limits allow the least numbers of a request."""
         begin = request.start or self._now
         try:
             self.mosts(request.reservations, begin, request.end)
@@ -265,7 +264,7 @@ class Project:
                       end: datetime.datetime) -> bool:
         """Return whether the limits allow a lease at another time.
 
-        :param lease: the lease; what the project holds must be without it.
+        :param lease: the lease; the project must be read without it.
         """
         try:
             for kind in self._kinds:
@@ -296,7 +295,7 @@ class Project:
                    end: datetime.datetime) -> datetime.datetime:
         """Return the latest end that the limits allow, ``end`` at most.
 
-        :param lease: the lease; what the project holds must be without it.
+        :param lease: the lease; the project must be read without it.
         """
         begin = max(lease.start, self._now)
         for kind in self._kinds:
@@ -443,14 +442,14 @@ class Project:
 
 def held(lease: leases.Lease, begin: datetime.datetime,
          end: datetime.datetime) -> list[allowance.Held]:
-    """Return what a lease would hold at another time."""
+    """Return the holdings of a lease at another time."""
     return [one for each in lease.reservations
             for one in [_one(each, begin, end)] * _there(each)]
 
 
 def least(request: leases.LeaseRequest,
           begin: datetime.datetime) -> list[allowance.Held]:
-    """Return the least that a request would hold."""
+    """Return the least holdings of a request."""
     return [one for requested in request.reservations
             for one in [_one(requested, begin, request.end)] * requested.least]
 

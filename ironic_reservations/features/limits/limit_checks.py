@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Read what projects hold, and check their limits again on commit.
+"""Read the holdings of projects, and check limits again on commit.
 
 Concurrent requests of a project are counted one after the other: a transaction
-that writes its leases first waits for all others that do.  Only bookings and
-leases that are not over are read.
+that writes leases of a project waits for the others of that project first.
+Only bookings and leases that are not over are read.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from ironic_reservations.features.limits import limits
 from ironic_reservations.model import leases
 from ironic_reservations.planner import allowance
 
-#: The kind of their locks.
+#: The kind of the locks of projects.
 KIND = 'leases'
 
 
 def project(engine: Engine, allowed: limits.Limits, project_id: str | None,
             now: datetime.datetime, *without: str) -> lease_limits.Project:
-    """Return what a project holds; nothing is read if nothing is limited.
+    """Return the holdings of a project; without limits, nothing is read.
 
     :param without: ids of leases to leave out.
     """
@@ -52,7 +52,7 @@ def project(engine: Engine, allowed: limits.Limits, project_id: str | None,
 def read(allowed: limits.Limits, connection: sa.Connection,
          project_id: str | None, now: datetime.datetime,
          *without: str) -> lease_limits.Project:
-    """Read what a project holds.
+    """Read the holdings of a project.
 
     :param without: ids of leases to leave out.
     """
@@ -71,8 +71,8 @@ def check_again(allowed: limits.Limits, connection: sa.Connection,
 
     :param lease: the lease as it is written.
     :param before: the lease as it was, if it is changed.
-    :raises Conflict: it would exceed a limit, since the project has got
-        something else meanwhile.
+    :raises Conflict: it would exceed a limit, since the project has got other
+        bookings meanwhile.
     """
     if not allowed.counted:
         return
@@ -82,16 +82,16 @@ def check_again(allowed: limits.Limits, connection: sa.Connection,
             there.check_one_more()
         there.check_lease(lease, before)
     except errors.LeaseLimit as exc:
-        # NOTE: the next attempt finds this first, and answers with offers.
+        # The next attempt finds this early, and answers with offers.
         raise db_connection.Conflict(str(exc)) from exc
 
 
 def check_slid(allowed: limits.Limits, connection: sa.Connection,
                lease: leases.Lease, now: datetime.datetime) -> None:
-    """Check the limits again for a lease that slides, after all writes.
+    """Check the limits again for a lease with new dates, after all writes.
 
-    :raises Conflict: it would exceed a limit, since its project has got
-        something else meanwhile.
+    :raises Conflict: it would exceed a limit, since its project has got other
+        bookings meanwhile.
     """
     if allowed.counted and not read(
             allowed, connection, lease.project_id, now, lease.id

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The limits of a project, and how much of each it uses."""
+"""The limits of a project, and the usage of each."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class LimitUsage:
 
     :ivar limit: the name of its option, as in refusals.
     :ivar allowed: the limit; ``None``: unlimited.
-    :ivar used: how much is used; ``None`` if the limit applies to each
-        request by itself.
+    :ivar used: the amount that is used; ``None`` if the limit applies to each
+        request alone.
     :ivar unit: the unit of both.
     :ivar resource_class: the class that it applies to; ``None``: all.
     """
@@ -68,7 +68,7 @@ class LimitUsage:
 
 def read(engine: Engine, project_id: str | None,
          allowed: Mapping[str, limits.Limits]) -> list[LimitUsage]:
-    """Read how much of its limits a project uses.
+    """Read the usage of the limits of a project.
 
     :param project_id: the project; ``None``: use without a project.
     :param allowed: its limits, by the group of their options.

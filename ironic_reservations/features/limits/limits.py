@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The limits of a caller, and those of reservations.
+"""The limits of a caller, and the limits of reservations.
 
 Limits of leases are applied in :mod:`.leases.limits`.
 """
@@ -32,7 +32,7 @@ from ironic_reservations.model import count_text
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import time_text
 
-#: The origins of a value that nobody has configured.
+#: The origins of a value that is not configured.
 _DEFAULTS = (cfg.Locations.opt_default, cfg.Locations.set_default)
 
 
@@ -82,7 +82,7 @@ class Limits:
 
 @dataclasses.dataclass(frozen=True)
 class FullClasses:
-    """The resource classes whose limit a project had reached at the plan."""
+    """The resource classes with a limit that was reached at the plan."""
 
     names: Collection[str]
 
@@ -116,8 +116,7 @@ def of(conf: cfg.ConfigOpts, group: str, exempt: bool = False,
     if exempt or not conf.leases.project_limits:
         return NONE
     options = conf[group]
-    # NOTE: where an option is not a limit anyway, it does not matter whether
-    # it is set, which oslo.config takes long to tell.
+    # The value is compared first, since get_location of oslo.config is slow.
     return Limits(**{
         name: value for name in (*BY_GROUP[group], *BY_CLASS[group])
         if (value := options[name])
@@ -137,9 +136,9 @@ def check_made(allowed: Limits, connection: sa.Connection,
                made: node_reservation.Reservation,
                resource_class: str | None = None,
                full: Collection[str] = ()) -> None:
-    """Check that a project may have the reservation that was just written.
+    """Check the limits for a reservation that was just written.
 
-    The transaction has locked out others of the project.
+    The transaction holds the lock of the project.
 
     :param resource_class: the class of the node.
     :param full: the classes whose limit was reached when the node was chosen.
@@ -149,8 +148,7 @@ def check_made(allowed: Limits, connection: sa.Connection,
     most, now = allowed.max_per_project, made.created_at
     there = read_full(allowed, connection, made.project_id, now, made.uuid)
     if resource_class in there:
-        # NOTE: Ironic may have told of the node, or of its class, after the
-        # classes were read.
+        # The mirror may have got the node or its class after that read.
         if resource_class in full:
             raise class_limit(allowed, there)
         raise db_connection.Conflict(
@@ -206,7 +204,7 @@ def check_lifetime(allowed: Limits, held: node_reservation.Reservation,
     """Check that a renewal does not exceed the longest lifetime.
 
     :param end: the new end.
-    :raises ReservationLimit: it does.
+    :raises ReservationLimit: the renewal exceeds it.
     """
     most = allowed.max_lifetime
     latest = held.created_at + datetime.timedelta(seconds=most)

@@ -49,7 +49,7 @@ class MaintenancesController(rest.Controller):
     @expose.expose(query=lease_types.ChangeQuery, takes_body=True,
                    since=versions.MAINTENANCE)
     def post(self, call: expose.Call) -> pecan.Response:
-        """Create a window, or return what a dry run would move."""
+        """Create a window, or return the moves of a dry run."""
         self._authorize(call, 'create')
         dry_run = bool(basic.given(call.query.dry_run))
         request = _ask(call)

@@ -54,8 +54,8 @@ from ironic_reservations.model import time_text
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_states
 
-#: How many nodes a sentence names.
-_TOLD = 20
+#: The maximum number of nodes in a sentence.
+_NAMED = 20
 _TOO_LATE = datetime.datetime(instants.LAST_YEAR + 1, 1, 1,
                               tzinfo=datetime.UTC)
 #: All nodes, and the hosts by their nodes.
@@ -66,7 +66,7 @@ _There = tuple[Mapping[str, mirrored_node.Node], Mapping[str, db_hosts.Row]]
 class WindowRequest:
     """A request for a maintenance window.
 
-    :ivar starts_at: the start; ``None``: now.
+    :ivar starts_at: the start; ``None``: immediately.
     :ivar nodes: names or uuids; ``None``: all nodes that match the rest.
     :ivar resource_class: the class of the nodes.
     :ivar properties: their properties, in the language of leases.
@@ -89,7 +89,7 @@ class WindowRequest:
 
 @dataclasses.dataclass(frozen=True)
 class Booked:
-    """A booking that has not started, in the way of a window.
+    """A booking that has not started, on a node of a window.
 
     :ivar to: the uuid of its new node; ``None`` if there is none.
     """
@@ -123,19 +123,20 @@ def create(engine: Engine, request: WindowRequest, dry_run: bool = False,
            key: request_keys.Key | None = None) -> Planned:
     """Book nodes for maintenance.
 
-    Bookings of leases that have not started move to other nodes.  If there
-    are not enough, leases with open dates slide within theirs.  A repeated
-    request returns the same window, without its effects on others.
+    Bookings of leases that have not started move to other nodes.  If there are
+    not enough, leases with open dates get other dates.  A repeated request
+    returns the same window, without its effects on others.
 
-    :param dry_run: plan and answer, but book nothing; a refusal is returned
-        in ``reasons`` then, and not raised.
+    :param dry_run: plan and answer without booking; a refusal is then returned
+        in ``reasons``, and not raised.
     :param key: the idempotency key of the request, if it has one.
     :raises InvalidValue: the request is not valid.
     :raises MaintenanceEnded: the window that the same request booked is over.
     :raises MaintenanceKeyReused: the key was sent with another request before.
-    :raises MaintenanceRefused: something is in the way; with ``reasons``.
+    :raises MaintenanceRefused: bookings or holders prevent it; with
+        ``reasons``.
     :raises Contention: others changed the nodes each time.
-    :raises OutcomeUnknown: it may or may not have been booked.
+    :raises OutcomeUnknown: the window may or may not have been booked.
     """
     ident = str(uuid_module.uuid4())
     keys: list[request_keys.Known | None] = []
@@ -214,7 +215,7 @@ class _Plan:
         self._snapshot = engine.snapshots.snapshot(
             engine.database, self._now,
             () if others is None else others.wanted.values())
-        self._ground = holdings_module.look(engine, self._snapshot, nodes)
+        self._ground = holdings_module.read(engine, self._snapshot, nodes)
         each = [self._window(ident, node.uuid, start) for node in nodes]
         self._window_of = {one.node_uuid: one for one in each}
         self._homes = self._find_homes(others)
@@ -242,7 +243,7 @@ class _Plan:
             if missing:
                 raise errors.InvalidValue(
                     'nodes: there is no node '
-                    + ', '.join(missing[:_TOLD])
+                    + ', '.join(missing[:_NAMED])
                     + '. Send names or UUIDs of nodes; a node that has just '
                       'been enrolled is known within seconds, and compute '
                       'hosts of Nova have no maintenance in Ironic.')
@@ -262,7 +263,7 @@ class _Plan:
                 start: datetime.datetime) -> maintenance.NodeWindow:
         """Return the window of one node.
 
-        NOTE: if it waits for a lease, its length stays the same.
+        If it waits for a lease, its length stays the same.
         """
         end = self._request.ends_at
         later = [instants.moment(instants.instant(each.until) + self._margin)
@@ -270,7 +271,7 @@ class _Plan:
                  if each.until is not None and each.until > start]
         if self._request.drain and later:
             free = max(later)
-            # NOTE: in integers, since datetime ends with the year 9999.
+            # In integers, since datetime ends with the year 9999.
             if instants.instant(end) + (
                     instants.instant(free) - instants.instant(start)
                     ) >= instants.instant(_TOO_LATE):
@@ -294,7 +295,7 @@ class _Plan:
             here = snapshot.host_state(number)
             window = self._window_of[uuid]
             if here.unfit() is not None:
-                # NOTE: its bookings have been planned again already.
+                # Its bookings have been planned again already.
                 continue
             windows[number] = window.starts_at, window.ends_at
             for row, wanted in self._ground.planned[uuid]:
@@ -320,10 +321,10 @@ class _Plan:
         holdings = self._ground
         bound = [each for uuid, there in holdings.bound.items()
                  for each in there if self._concerns(each, uuid)]
-        told: list[reasons.Reason] = []
+        refusals: list[reasons.Reason] = []
         for uuid, windows in holdings.windows.items():
             own = self._window_of[uuid]
-            told.extend(reasons.Reason(
+            refusals.extend(reasons.Reason(
                 uuid, reasons.MAINTENANCE,
                 f'is in the maintenance window {each.window_id} until '
                 f'{time_text.moment(each.ends_at)}', each.ends_at)
@@ -331,8 +332,8 @@ class _Plan:
                 and (each.late(self._now) or each.ends_at > own.starts_at))
         if not self._request.force:
             if not self._request.drain:
-                told.extend(map(_why_bound, bound))
-            told.extend(reasons.Reason(
+                refusals.extend(map(_why_bound, bound))
+            refusals.extend(reasons.Reason(
                 row.node_uuid, reasons.PROMISED,
                 'is promised to a lease from '
                 f'{time_text.moment(row.starts_at)} '
@@ -346,7 +347,7 @@ class _Plan:
                 *self._window_of, *(each.row.node_uuid for each in moves)})
         return Planned(window, bound, moves,
                        [Booked(row) for row in self._homes.stays],
-                       [each.as_dict() for each in told],
+                       [each.as_dict() for each in refusals],
                        {key: each.id for key, each in named.items()},
                        lease_rehearsal.slid(self._homes.slid))
 
@@ -381,21 +382,21 @@ class _Plan:
                 f'{self._request.reason}')
 
     def check(self) -> None:
-        """Check that nothing is in the way.
+        """Check that the window was not refused.
 
-        :raises MaintenanceRefused: something is; with ``reasons``.
+        :raises MaintenanceRefused: it was; with ``reasons``.
         """
-        told = self.made.reasons
-        if told:
+        refusals = self.made.reasons
+        if refusals:
             raise errors.MaintenanceRefused(
                 'Nothing was booked: ' + '; '.join(
                     f'node {self.named(each["node_uuid"])} {each["detail"]}'
-                    for each in told[:_TOLD])
-                + ('.' if len(told) <= _TOLD else
-                   f'; and {len(told) - _TOLD} more.')
+                    for each in refusals[:_NAMED])
+                + ('.' if len(refusals) <= _NAMED else
+                   f'; and {len(refusals) - _NAMED} more.')
                 + ' Choose another time or other nodes; send "drain" to wait '
                   'for leases that have started, or "force" to book the nodes '
-                  'nevertheless.', reasons=list(told))
+                  'nevertheless.', reasons=list(refusals))
 
     def change(self, known: request_keys.Known | None) -> change.Change:
         """Return the change that books the window and makes room for it."""
@@ -419,11 +420,11 @@ class _Plan:
 def _why_bound(bound: holdings_module.Bound) -> reasons.Reason:
     until = ('' if bound.until is None
              else f' until {time_text.moment(bound.until)}')
-    code, told = {
+    code, text = {
         holdings_module.Kind.LEASE: (reasons.LEASED, f'is leased{until}'),
         holdings_module.Kind.RESERVATION: (
             reasons.RESERVED, f'is reserved{until or " and in use"}'),
         holdings_module.Kind.INSTANCE: (
             reasons.INSTANCE_BOUND, 'is used without a lease'),
     }[bound.kind]
-    return reasons.Reason(bound.node_uuid, code, told, bound.until)
+    return reasons.Reason(bound.node_uuid, code, text, bound.until)

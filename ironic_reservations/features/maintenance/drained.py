@@ -9,11 +9,11 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""Has windows that wait for leases begin as soon as these are gone.
+"""Moves windows that wait for leases to an earlier start.
 
 A window with ``drain`` is booked after the leases that have its nodes.  If
-one of them ends earlier, or gives a node back, the window of that node moves
-to an earlier start, unless somebody else was promised the node in between.
+such a lease ends earlier, or gives a node back, the window of that node moves
+to an earlier start, unless the node is booked in between.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ironic_reservations.model import maintenance
 
 LOG = log.getLogger(__name__)
 
-#: A decision that is older would move a window into the past.
+#: An older decision would move a window into the past.
 _OLD = datetime.timedelta(minutes=1)
 
 
@@ -63,7 +63,7 @@ def _move(engine: Engine, there: maintenance.NodeWindow,
         (window,) = db_maintenance.read(connection, (there.window_id,))
     if uuid not in nodes or there not in window.nodes:
         return
-    found = holdings.look(engine, engine.snapshots.snapshot(
+    found = holdings.read(engine, engine.snapshots.snapshot(
         engine.database, now), [nodes[uuid]])
     margin = datetime.timedelta(seconds=engine.conf.leases.cleaning_time)
     start = max(wanted, now)

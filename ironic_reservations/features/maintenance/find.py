@@ -26,7 +26,7 @@ from ironic_reservations.engine import seen
 from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.model import maintenance
 
-#: How many windows one transaction deletes.
+#: The maximum number of windows that one transaction deletes.
 _BATCH = 200
 
 
@@ -82,7 +82,7 @@ def end(engine: Engine, ident: str) -> None:
 
 
 def purge(engine: Engine) -> None:
-    """Delete windows that ended as long ago as leases are kept."""
+    """Delete windows that ended longer ago than leases are kept."""
     days = engine.conf.leases.retention
     if not days:
         return

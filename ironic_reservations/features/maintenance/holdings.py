@@ -37,11 +37,11 @@ from ironic_reservations.planner import host_states
 
 
 class Kind(enum.StrEnum):
-    """The kinds of holders that do not move away."""
+    """The kinds of holders that cannot move to another node."""
 
     LEASE = 'lease'
     RESERVATION = 'reservation'
-    #: An instance without either, also one that is being deployed.
+    #: An instance without a lease or reservation, deployed or being deployed.
     INSTANCE = 'instance'
 
 
@@ -49,7 +49,7 @@ class Kind(enum.StrEnum):
 class Bound:
     """A present holder of a node.
 
-    :ivar until: when it gives the node back; ``None`` if this is unknown.
+    :ivar until: the end of its use of the node; ``None`` if this is unknown.
     :ivar reservation_id: the lease reservation.
     :ivar begun: ``False`` for a lease that is due and has not started.  It
         does not start in a window that has begun, so no window waits for it.
@@ -83,12 +83,12 @@ class Holdings:
     seen: seen_module.Seen
 
 
-def look(engine: Engine, snapshot: snapshots.Snapshot,
+def read(engine: Engine, snapshot: snapshots.Snapshot,
          nodes: Sequence[mirrored_node.Node]) -> Holdings:
     """Read the holders and bookings of nodes.
 
-    :param nodes: the nodes, read before everything else.  Of those that are
-        hosts, the state in the snapshot counts.
+    :param nodes: the nodes, read before everything else.  For hosts, the state
+        in the snapshot is used instead.
     """
     now = snapshot.now
     there = {

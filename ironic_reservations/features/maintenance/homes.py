@@ -41,7 +41,7 @@ class Homes:
 
     :ivar difference: the bookings that get other nodes.
     :ivar slid: the leases whose dates change.
-    :ivar stays: the bookings for which nothing was found.
+    :ivar stays: the bookings without another node or date.
     """
 
     difference: difference_module.Difference
@@ -56,10 +56,11 @@ def find(engine: Engine, snapshot: snapshots.Snapshot,
     """Find other nodes for bookings, or other dates for their leases.
 
     :param windows: start and end, by the number of the node.
-    :param units: the bookings in the windows that have not started, those
-        together that need one host, by the demand for that.
-    :param others: the leases that may slide if there are not enough nodes.
-    :raises Conflict: one of these has changed since it was read.
+    :param units: the bookings in the windows that have not started, grouped by
+        the demand for one host.
+    :param others: the leases that may get other dates if there are not enough
+        nodes.
+    :raises Conflict: a lease has changed since it was read.
     """
     search = _Search(engine, snapshot, windows, units)
     cleared = displace.clear_windows(
@@ -70,8 +71,7 @@ def find(engine: Engine, snapshot: snapshots.Snapshot,
     room = search.slide(others, frozenset())
     if room is not None:
         return search.found(room)
-    # NOTE: without those for which nothing can be found, the others may find
-    # something.
+    # Without the bookings that cannot move, there may be a plan for the rest.
     given_up = frozenset(homeless)
     for each in homeless:
         more = search.slide(others, given_up - {each})
@@ -101,7 +101,7 @@ class _Search:
 
     def slide(self, others: lease_slides.Others,
               given_up: Set[bookings.Demand]) -> lease_slides.Slide | None:
-        """Plan all bookings, with leases that slide."""
+        """Plan all bookings, with other dates for some leases."""
         leaving = [each for each in self._units if each not in given_up]
         room = lease_slides.find_room(
             self._engine, self._snapshot, displace.vacated(
@@ -120,7 +120,7 @@ class _Search:
             self.names[each] for each in demands))
 
     def found(self, plan: displace.Cleared | lease_slides.Slide) -> Homes:
-        """Return the changes that a plan makes."""
+        """Return the changes of a plan."""
         changes: Sequence[lease_slides.Change] = ()
         if isinstance(plan, lease_slides.Slide):
             changes, after = plan.changes, plan.plan.timeline

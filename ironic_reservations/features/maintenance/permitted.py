@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Check whether we may change the maintenance of a node.
+"""Check that the service may change the maintenance of a node.
 
 This is checked right before the change, since an operator may have put the
-node into maintenance after the sender of the change looked.
+node into maintenance after the sender of the change read it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def check(engine: Engine, node_uuid: str, act: in_flight.Act,
     :param act: one of :data:`ACTS`.
     :param maintained: whether Ironic shows the node in maintenance.
     :param reason: the maintenance reason that Ironic shows.
-    :raises TicketInvalid: somebody else has set the maintenance.
+    :raises TicketInvalid: an operator has set the maintenance.
     """
     if act is in_flight.Act.SET_MAINTENANCE:
         if not maintained:

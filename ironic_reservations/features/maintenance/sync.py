@@ -12,10 +12,10 @@
 
 """Put nodes into maintenance in Ironic for the time of their windows.
 
-Each change of a node is recorded before it is sent, so that after the death of
-a process the next one knows what was changed, and undoes nothing else.  Each
-request carries a ticket.  While the outcome of one is unknown, no other is
-sent for the node.
+Each change of a node is recorded before it is sent, so after the death of a
+process the next one undoes exactly the recorded changes.  Each request carries
+a ticket.  While the outcome of a request is unknown, no other one is sent for
+the node.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ LOG = log.getLogger(__name__)
 _ACTS = (in_flight.Act.SET_MAINTENANCE.value,
          in_flight.Act.CLEAR_MAINTENANCE.value)
 State = maintenance.State
-#: How long to wait while Ironic is working on a node.
+#: The maximum wait while Ironic is working on a node.
 _MOST_PATIENCE = datetime.timedelta(hours=1)
 
 
@@ -87,7 +87,7 @@ def sync(engine: Engine, ironic: ironic_client.Ironic,
             LOG.info('The maintenance of node %s waits: %s',
                      there.node_uuid, exc)
         except errors.IronicUnavailable as exc:
-            # NOTE: a dead conductor must not hold up the nodes of others.
+            # A dead conductor must not delay the nodes of others.
             silent = exc
     if silent is not None:
         raise silent
@@ -95,7 +95,7 @@ def sync(engine: Engine, ironic: ironic_client.Ironic,
 
 def _settled(there: maintenance.NodeWindow,
              shown: Mapping[str, str | None]) -> bool:
-    """Return whether nothing is left to do for a node."""
+    """Return whether a node needs no further step."""
     if there.state is State.FOREIGN:
         return (there.node_uuid in shown
                 and maintenance.window_of(shown[there.node_uuid]) is None)
@@ -134,8 +134,7 @@ class _Sync:
             return
         found = self._ironic.maintained(there.node_uuid)
         if found is None:
-            # NOTE: the mirror finds out that a node was deleted; until then it
-            # may come back with its maintenance.
+            # Only the mirror confirms a deletion; the node may come back.
             if over and node.provision_state == node_condition.GONE:
                 self._finish(node, False)
             return
@@ -147,8 +146,7 @@ class _Sync:
             self._refresh()
             self._write(self._read(), State.ACTIVE)
         elif maintained:
-            # NOTE: maintenance that somebody else has set stays; that of
-            # another window is about to be cleared.
+            # Maintenance of an operator stays; another window clears its own.
             if not self._is_of_another(found[1]):
                 self._write(node, State.FOREIGN)
         elif there.state is State.FOREIGN:
@@ -171,8 +169,8 @@ class _Sync:
     def _is_busy(self) -> bool:
         """Return whether the outcome of a request for the node is unknown.
 
-        NOTE: unused tickets of other processes become void here.  Requests
-        that have reached Ironic are waited for.
+        Unused tickets of other processes become void here.  Requests that have
+        reached Ironic have to end first.
         """
         uuid = self._there.node_uuid
         with self._engine.database.write() as connection:
@@ -189,10 +187,10 @@ class _Sync:
             each.window_id for each in standing.get(uuid, ())
             if each.written and each.window_id != self._there.window_id}
 
-    def _look_again(self, act: in_flight.Act) -> None:
-        """Check that nobody else has changed the maintenance of the node.
+    def _check_unchanged(self, act: in_flight.Act) -> None:
+        """Check that the maintenance of the node was not changed by others.
 
-        NOTE: the guard checks it again, but not every Ironic API has one.
+        The guard checks this again, but not every Ironic API has a guard.
         """
         there = self._there
         found = self._ironic.maintained(there.node_uuid)
@@ -206,7 +204,7 @@ class _Sync:
     def _has_to_wait(self, shown: mirrored_node.Node) -> bool:
         """Return whether Ironic is working on the node.
 
-        NOTE: maintenance would abort this, and leave the node broken.
+        Maintenance would abort this work, and the node would be broken.
         """
         there = self._there
         waited = self._engine.clock() - there.starts_at
@@ -220,14 +218,14 @@ class _Sync:
         if node_condition.occupied(shown) or node_condition.coming(shown):
             return True
         snapshot = engine.snapshots.snapshot(engine.database, now)
-        return any(each.begun for each in holdings_module.look(
+        return any(each.begun for each in holdings_module.read(
             engine, snapshot, [node]).bound[node.uuid])
 
     def _set(self, node: mirrored_node.Node, reason: str) -> None:
         act = in_flight.Act.SET_MAINTENANCE
 
         def send(token: str) -> None:
-            self._look_again(act)
+            self._check_unchanged(act)
             self._ironic.set_maintenance(node.uuid, reason, token)
         tickets.send(self._engine, self._issue(node, State.STARTING, act),
                      send)
@@ -241,12 +239,11 @@ class _Sync:
             act = in_flight.Act.CLEAR_MAINTENANCE
 
             def send(token: str) -> None:
-                self._look_again(act)
+                self._check_unchanged(act)
                 self._ironic.clear_maintenance(node.uuid, token)
             tickets.send(self._engine,
                          self._issue(node, self._there.state, act), send)
-        # NOTE: before the row changes, so that the mirror does not show
-        # maintenance that seems to be an operator's.
+        # Before the row, or the mirror would show it as an operator's.
         self._refresh()
         self._write(self._read(), State.OVER)
         LOG.info('The maintenance of node %s for the window %s is over',
@@ -269,7 +266,7 @@ class _Sync:
                 *statements: Callable[[sa.Connection], None]) -> None:
         """Write the state of the node in its window.
 
-        :param statements: more for the same transaction.
+        :param statements: further statements of the transaction.
         :raises Conflict: the node or its window has changed.
         """
         if not change.carry_out_once(self._engine, change.Change(

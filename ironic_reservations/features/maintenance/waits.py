@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Nodes whose maintenance is overdue, and what it waits for."""
+"""Nodes whose maintenance is overdue, with the reasons."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from ironic_reservations.model import node_condition
 class Wait:
     """A node whose maintenance waits.
 
-    :ivar reason: a sentence on what it waits for.
-    :ivar since: when its maintenance should have begun.
+    :ivar reason: the reason of the wait, a sentence.
+    :ivar since: the planned start of its maintenance.
     :ivar until: the end of the wait; ``None`` if it is unknown.
     """
 
@@ -45,7 +45,7 @@ class Wait:
 def read(engine: Engine, window: maintenance.Window) -> dict[str, Wait]:
     """Return the nodes that a window waits for, by their uuids.
 
-    NOTE: it reads the mirror, which may be some seconds behind Ironic.
+    It reads the mirror, which may be some seconds behind Ironic.
     """
     now = engine.clock()
     late = {each.node_uuid: each for each in window.nodes
@@ -58,13 +58,13 @@ def read(engine: Engine, window: maintenance.Window) -> dict[str, Wait]:
         named = lease_names.read(connection, late)
     snapshot = engine.snapshots.snapshot(engine.database, now)
     bound = ({uuid: [each for each in there if each.begun]
-              for uuid, there in holdings.look(
+              for uuid, there in holdings.read(
                   engine, snapshot, list(nodes.values())).bound.items()}
              if window.drain else {})
     found = {}
     for uuid, node in nodes.items():
         has = bound.get(uuid, ())
-        reason = (_who(has[0], named) if has
+        reason = (_holder(has[0], named) if has
                   else _work(node, window.drain))
         if reason is not None:
             found[uuid] = Wait(reason, late[uuid].starts_at,
@@ -72,8 +72,8 @@ def read(engine: Engine, window: maintenance.Window) -> dict[str, Wait]:
     return found
 
 
-def _who(bound: holdings.Bound,
-         named: Mapping[str, leases.NamedLease]) -> str:
+def _holder(bound: holdings.Bound,
+            named: Mapping[str, leases.NamedLease]) -> str:
     """Return a description of the holder of a node."""
     if bound.kind is holdings.Kind.LEASE:
         lease = named.get(bound.reservation_id or '')

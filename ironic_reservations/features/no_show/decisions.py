@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Decides when a lease is warned about unused nodes, and loses them."""
+"""Decides on warnings about unused nodes, and on their release."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ class Terms:
     """The options of the operator.
 
     :ivar after: the time to deploy a node, in seconds, by class.
-    :ivar warn_before: how long before the release to warn, in seconds.
-    :ivar whole: whether to release the whole lease instead of single nodes.
+    :ivar warn_before: the time between the warning and the release, in
+        seconds.
+    :ivar whole: whether the whole lease is released instead of single nodes.
     """
 
     after: Mapping[str, int]
@@ -44,7 +45,7 @@ class Terms:
         return self.after.get(resource_class or '', self.after.get(OTHERS))
 
     def notice(self, time: int) -> int:
-        """Return how long before the release to warn, in seconds.
+        """Return the time between the warning and the release, in seconds.
 
         :param time: the time to deploy the node, in seconds.
         """
@@ -53,14 +54,15 @@ class Terms:
 
 @dataclasses.dataclass(frozen=True)
 class Seat:
-    """A node of a lease, and how it has been used.
+    """A node of a lease, and its use.
 
-    :ivar usable_since: since when the lease could deploy it without a break;
-        ``None``: it cannot, or this is not known.
-    :ivar warned_at: when the warning was written.
+    :ivar usable_since: the time since which the lease could deploy it without
+        a break; ``None``: it cannot, or this is not known.
+    :ivar warned_at: the time at which the warning was written.
     :ivar used: whether the node has been deployed.
     :ivar deployable: whether it can be deployed now: it is not broken or busy.
-    :ivar arrived_at: when the warning was delivered; ``None``: not yet.
+    :ivar arrived_at: the time at which the warning was delivered; ``None``:
+        not yet.
     """
 
     booking_uuid: str
@@ -73,10 +75,10 @@ class Seat:
     arrived_at: datetime.datetime | None
 
     @property
-    def told_at(self) -> datetime.datetime | None:
+    def warning_at(self) -> datetime.datetime | None:
         """The time of the warning, if it is still valid.
 
-        NOTE: a warning is void if the node could not be deployed since.
+        A warning is void if the node could not be deployed since.
         """
         if (self.warned_at is None or self.usable_since is None
                 or self.warned_at < self.usable_since):
@@ -88,8 +90,8 @@ class Seat:
 class Verdict:
     """The next steps for nodes, by the uuids of their bookings.
 
-    :ivar warn: to warn that they will be released.
-    :ivar release: to release.
+    :ivar warn: the nodes of which to warn.
+    :ivar release: the nodes to release.
     """
 
     warn: frozenset[str] = frozenset()
@@ -101,7 +103,7 @@ NOTHING = Verdict()
 
 def judge(seats: Collection[Seat], terms: Terms,
           now: datetime.datetime) -> Verdict:
-    """Decide which nodes of a lease to warn about or release now.
+    """Return the nodes of a lease to warn about or release now.
 
     :param seats: all nodes of the lease.
     """
@@ -113,12 +115,11 @@ def judge(seats: Collection[Seat], terms: Terms,
         every = {each.booking_uuid for each in seats}
         if released >= every:
             return Verdict(release=released)
-        # NOTE: no warning while a node that is used, or cannot be used, keeps
-        # the lease from being released.
-        told = {each.booking_uuid for each in seats
-                if each.told_at is not None and _idle(each, terms)}
+        # No warning while another node prevents the release of the lease.
+        notified = {each.booking_uuid for each in seats
+                    if each.warning_at is not None and _idle(each, terms)}
         return Verdict(warn=warned) if warned and (
-            warned | told >= every) else NOTHING
+            warned | notified >= every) else NOTHING
     return Verdict(warned, released)
 
 
@@ -134,7 +135,7 @@ def _warned(seat: Seat, terms: Terms, now: datetime.datetime) -> bool:
     if not _idle(seat, terms) or time is None or seat.usable_since is None:
         return False
     notice = terms.notice(time)
-    return (bool(notice) and seat.told_at is None
+    return (bool(notice) and seat.warning_at is None
             and seat.usable_since + datetime.timedelta(
                 seconds=time - notice) <= now)
 
@@ -145,9 +146,9 @@ def _released(seat: Seat, terms: Terms, now: datetime.datetime) -> bool:
 
 
 def release_at(seat: Seat, terms: Terms) -> datetime.datetime | None:
-    """Return when a node will be released, if nothing changes.
+    """Return the time at which a node is released, if nothing changes.
 
-    :returns: ``None``: not at all, or not before the warning was delivered.
+    :returns: ``None``: not at all, or not before the delivery of the warning.
     """
     time = terms.time(seat.resource_class)
     if not _idle(seat, terms) or time is None or seat.usable_since is None:
@@ -156,6 +157,6 @@ def release_at(seat: Seat, terms: Terms) -> datetime.datetime | None:
     notice = terms.notice(time)
     if not notice:
         return at
-    # NOTE: if the warning was delivered late, the release is later, too.
-    return None if seat.told_at is None or seat.arrived_at is None else max(
+    # After a late delivery of the warning, the release is later, too.
+    return None if seat.warning_at is None or seat.arrived_at is None else max(
         at, seat.arrived_at + datetime.timedelta(seconds=notice))

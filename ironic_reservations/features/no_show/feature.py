@@ -23,5 +23,5 @@ class NoShow(feature.Feature):
     """Leases that use none of their nodes."""
 
     def follow_nodes(self, engine: Engine) -> None:
-        """Have leases looked at that may have to release nodes."""
+        """Wake the leases that may have to release nodes."""
         no_show.wake(engine)

@@ -12,16 +12,15 @@
 
 """Leases that use none of their nodes: warned, then released.
 
-Whoever deploys raises the generation of the node (the guard, before it hands
-the request to Ironic).  So the generations are read first, then what is known
-of the nodes, then Ironic is asked; and what is released names the generations
-in its commit.  Of a deploy and a release at the same moment one comes first,
-and the other finds that out.
+The guard raises the generation of a node before it passes a deploy to Ironic.
+A release reads the generations first, then the rows of the nodes, then the
+nodes in Ironic, and names the generations in its commit.  So if a deploy and a
+release happen at the same moment, the second one fails.
 
-The time counts while a node can be deployed without a break.  Each pass over
-what the mirror shows writes down which nodes can be, and that it has looked.
-A pass that does not come, since Ironic, the database or the reconciler is
-away, is a break for all nodes.
+The time counts while a node can be deployed without a break. Each pass over
+the mirror records its time, and the nodes that can be deployed. If a pass is
+missed, since Ironic, the database or the reconciler is down, this is a break
+for all nodes.
 """
 
 from __future__ import annotations
@@ -59,14 +58,14 @@ from ironic_reservations.model import time_text
 LOG = log.getLogger(__name__)
 
 _ENDING = leases.BookingState.ENDING
-#: What the looks at nodes that nobody has deployed are known by.
-_LOOK = 'no_show'
-#: So many nodes are named in a notice: MariaDB keeps 64 KiB of it.
+#: The name of the passes in the table of observations.
+_PASSES = 'no_show'
+#: The maximum number of nodes in a notice: MariaDB stores 64 KiB of it.
 _NAMED = 100
 
 
 def terms(conf: cfg.ConfigOpts) -> no_show.Terms | None:
-    """Return what the operator has set; ``None``: nothing is released."""
+    """Return the options of the operator; ``None``: nothing is released."""
     after = conf.leases.no_show_after
     return no_show.Terms(after, conf.leases.no_show_warn_before,
                          conf.leases.no_show_release == 'lease'
@@ -74,18 +73,18 @@ def terms(conf: cfg.ConfigOpts) -> no_show.Terms | None:
 
 
 def gap(conf: cfg.ConfigOpts) -> datetime.timedelta:
-    """Return how long there may be no pass before nobody knows what was.
+    """Return the longest time between two passes that is not a break.
 
-    NOTE: a poll of all nodes, which takes its time, goes between two passes.
+    A poll of all nodes takes place between two passes.
     """
     return datetime.timedelta(seconds=max(
         6 * conf.ironic.poll_interval, 2 * conf.ironic.full_poll_interval))
 
 
 def wake(engine: Engine) -> None:
-    """Write which nodes can be deployed; wake leases that may lose some.
+    """Write the nodes that can be deployed; wake leases that may lose some.
 
-    To be called when the mirror has just been brought up to date.
+    Call it right after an update of the mirror.
 
     :raises Conflict: another transaction was in the way.
     """
@@ -93,12 +92,11 @@ def wake(engine: Engine) -> None:
     if allowed is None:
         return
     now = engine.clock()
-    unbroken = _look(engine, now)
+    unbroken = _record_pass(engine, now)
     with engine.database.read() as connection:
         due = db_no_shows.read_due(connection, allowed, now, unbroken)
         found = (_read(engine, connection, due, unbroken) if due else {})
-    # NOTE: not those where another node keeps them from being released, which
-    # would be looked at in every pass.
+    # Skip leases that keep all nodes because of a used one.
     nodes = {each.node_uuid for seats in found.values() for each in seats
              if no_show.judge(seats, allowed, now) != no_show.NOTHING}
     if nodes:
@@ -106,13 +104,13 @@ def wake(engine: Engine) -> None:
             db_lease_work.wake(connection, nodes, now)
 
 
-def _look(engine: Engine, now: datetime.datetime) -> datetime.datetime:
-    """Write which nodes can be deployed now, and that somebody has looked.
+def _record_pass(engine: Engine, now: datetime.datetime) -> datetime.datetime:
+    """Write the nodes that can be deployed now, and the time of the pass.
 
-    :returns: since when there has been no break.
+    :returns: the time since which there has been no break.
     """
     with engine.database.read() as connection:
-        before = db_observations.read(connection, _LOOK)
+        before = db_observations.read(connection, _PASSES)
         begun = db_no_shows.read_begun(connection, now)
         over = db_no_shows.read_over(connection)
     unbroken = None if before is None else before.unbroken(
@@ -120,12 +118,11 @@ def _look(engine: Engine, now: datetime.datetime) -> datetime.datetime:
     after = db_observations.Observation(unbroken or now, now)
     try:
         with engine.database.write() as connection:
-            db_observations.write(connection, _LOOK, before, after)
+            db_observations.write(connection, _PASSES, before, after)
             db_no_shows.finish(connection, over)
             db_no_shows.begin(connection, begun, now)
     except db_connection.Conflict:
-        # NOTE: another process was quicker. Whoever releases a node reads
-        # what stands there then.
+        # A release reads the row again, so the other pass is as good.
         LOG.debug('Another process has looked at what leases do not use')
     return after.since
 
@@ -133,7 +130,7 @@ def _look(engine: Engine, now: datetime.datetime) -> datetime.datetime:
 def _read(engine: Engine, connection: sa.Connection,
           lease_ids: Collection[str], unbroken: datetime.datetime
           ) -> dict[str, list[no_show.Seat]]:
-    """Read all nodes that leases have, and when warnings of them arrived.
+    """Read the nodes of leases, and the delivery times of warnings.
 
     :returns: by the id of the lease.
     """
@@ -161,16 +158,16 @@ def _read(engine: Engine, connection: sa.Connection,
 
 
 def _occurrence(warned_at: datetime.datetime) -> str:
-    """Return what tells a warning from others about the same lease."""
+    """Return a text that distinguishes the warnings about a lease."""
     return f'warned {warned_at.isoformat()}'
 
 
 def watch(context: lease_context.Context,
           lease: leases.Lease) -> lease_context.Outcome:
-    """Warn of nodes that nobody has deployed, or release them.
+    """Warn of nodes that are not deployed, or release them.
 
-    :raises Conflict: somebody has deployed one, or changed the lease.
-    :raises Lost: the lease is another worker's.
+    :raises Conflict: a node was deployed, or the lease was changed.
+    :raises Lost: another worker has the lease.
     """
     engine, allowed = context.engine, terms(context.engine.conf)
     now = engine.clock()
@@ -180,14 +177,13 @@ def watch(context: lease_context.Context,
     there = {booking.uuid: booking for booking in lease.bookings
              if booking.state is not _ENDING}
     with engine.database.read() as connection:
-        looked = seen.read(connection, {booking.node_uuid for booking
-                                        in there.values()})
-        look = db_observations.read(connection, _LOOK)
-        unbroken = None if look is None else look.unbroken(
+        known = seen.read(connection, {booking.node_uuid for booking
+                                       in there.values()})
+        last = db_observations.read(connection, _PASSES)
+        unbroken = None if last is None else last.unbroken(
             now, gap(engine.conf))
         if unbroken is None:
-            # NOTE: nobody knows whether the nodes could be deployed lately;
-            # the next pass finds the break, and the time begins anew.
+            # Passes were missed; the next one records the break.
             return lease_context.Outcome()
         seats = _read(engine, connection, (lease.id,), unbroken).get(
             lease.id, [])
@@ -200,19 +196,19 @@ def watch(context: lease_context.Context,
         deployable = _deployable(context, [
             there[uuid] for uuid in verdict.warn | verdict.release])
     except errors.IronicUnavailable:
-        # NOTE: if it stays so, there are no passes, and that is a break.
+        # If this lasts, passes are missed, which is a break.
         return lease_context.Outcome()
     verdict = no_show.judge([
         each if each.booking_uuid not in verdict.warn | verdict.release
         else dataclasses.replace(each, deployable=(
             each.booking_uuid in deployable)) for each in seats], allowed, now)
     if verdict.warn:
-        _warn(context, lease, looked,
+        _warn(context, lease, known,
               [there[uuid] for uuid in verdict.warn], now,
               _released_at(seats, verdict.warn, allowed, now))
         return lease_context.Outcome(changed=True)
     if verdict.release:
-        _release(context, lease, looked,
+        _release(context, lease, known,
                  [there[uuid] for uuid in verdict.release], now)
         return lease_context.Outcome(changed=True)
     return lease_context.Outcome()
@@ -220,7 +216,7 @@ def watch(context: lease_context.Context,
 
 def _deployable(context: lease_context.Context,
                 bookings: Collection[leases.NodeBooking]) -> set[str]:
-    """Return which bookings have a node that could be deployed, by Ironic."""
+    """Return the bookings with a node that Ironic could deploy."""
     found = set()
     for booking in bookings:
         node = context.ironic.node(booking.node_uuid)
@@ -228,7 +224,7 @@ def _deployable(context: lease_context.Context,
                                  is node_condition.Condition.USABLE):
             found.add(booking.uuid)
         else:
-            # NOTE: so that nobody comes back because of an old mirror.
+            # So that an old mirror does not wake the lease again.
             mirror.refresh_node(context.engine, booking.node_uuid)
     return found
 
@@ -236,18 +232,18 @@ def _deployable(context: lease_context.Context,
 def _released_at(seats: Collection[no_show.Seat], warned: Collection[str],
                  allowed: no_show.Terms,
                  now: datetime.datetime) -> datetime.datetime:
-    """Return when the first of the nodes is released that are warned of."""
+    """Return the release time of the first node of a warning."""
     return min(at for each in seats if each.booking_uuid in warned
                if (at := no_show.release_at(dataclasses.replace(
                    each, warned_at=now, arrived_at=now), allowed)) is not None)
 
 
 def _warn(context: lease_context.Context, lease: leases.Lease,
-          looked: seen.Seen, bookings: Collection[leases.NodeBooking],
+          known: seen.Seen, bookings: Collection[leases.NodeBooking],
           now: datetime.datetime, released_at: datetime.datetime) -> None:
     told = _only(lease, {each.uuid for each in bookings})
     context.commit(
-        lease, lease, looked.only({booking.node_uuid for booking in bookings}),
+        lease, lease, known.only({booking.node_uuid for booking in bookings}),
         now, statements=[functools.partial(
             db_bookings.update_warned, bookings=bookings, warned_at=now)],
         events=[change.Concern(
@@ -266,7 +262,7 @@ def _warn(context: lease_context.Context, lease: leases.Lease,
 
 
 def _release(context: lease_context.Context, lease: leases.Lease,
-             looked: seen.Seen, bookings: Collection[leases.NodeBooking],
+             known: seen.Seen, bookings: Collection[leases.NodeBooking],
              now: datetime.datetime) -> None:
     gone = {each.uuid for each in bookings}
     left = any(booking.uuid not in gone and booking.state is not _ENDING
@@ -278,7 +274,7 @@ def _release(context: lease_context.Context, lease: leases.Lease,
             for each in bookings})
     context.commit(
         lease, after,
-        looked.only({booking.node_uuid for booking in bookings}), now, events=[
+        known.only({booking.node_uuid for booking in bookings}), now, events=[
             change.Unused(lease, bookings),
             change.Concern(
                 after, announce.NO_SHOW,
@@ -291,7 +287,7 @@ def _release(context: lease_context.Context, lease: leases.Lease,
 
 
 def _named(bookings: Collection[leases.NodeBooking]) -> dict[str, Any]:
-    """Return the details of a notice that tell of nodes."""
+    """Return the details of a notice about nodes."""
     return {'nodes': len(bookings), 'node_uuids': sorted(
         each.node_uuid for each in bookings)[:_NAMED]}
 
@@ -302,7 +298,7 @@ def _count(bookings: Collection[leases.NodeBooking]) -> str:
 
 
 def _only(lease: leases.Lease, uuids: Collection[str]) -> leases.Lease:
-    """Return a lease with some of its bookings alone, to be told of."""
+    """Return a lease with only some of its bookings, for a notification."""
     return dataclasses.replace(lease, reservations=tuple(
         dataclasses.replace(each, bookings=kept)
         for each in lease.reservations
@@ -312,7 +308,7 @@ def _only(lease: leases.Lease, uuids: Collection[str]) -> leases.Lease:
 
 def _smaller(lease: leases.Lease, gone: Collection[str],
              now: datetime.datetime) -> leases.Lease:
-    """Return a lease that has given some of its nodes back."""
+    """Return a lease after the release of some of its nodes."""
     return dataclasses.replace(lease, updated_at=now, reservations=tuple(
         _less(each, gone, now) if any(
             booking.uuid in gone for booking in each.bookings) else each
@@ -330,7 +326,7 @@ def _less(reservation: leases.LeaseReservation, gone: Collection[str],
 
 
 def _ended(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
-    """Return a lease that ends now, by itself, as others do."""
+    """Return a lease that ends now, by itself, like other leases."""
     return dataclasses.replace(
         lease, end=now, updated_at=now,
         before_end=None if lease.before_end is None

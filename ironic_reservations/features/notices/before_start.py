@@ -12,8 +12,8 @@
 
 """Write notices that leases start soon.
 
-The lease itself does not change, so there is no transaction to write them in;
-a loop looks for leases that lack theirs.
+The lease itself does not change, so there is no transaction to write the
+notice in; a loop finds leases without their notice.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.features.notices import outbox_rows as db_outbox
 from ironic_reservations.features.notices import writing as notices
 
-#: How many notices one transaction writes.
+#: The maximum number of notices that one transaction writes.
 _BATCH = 100
 
 
@@ -34,7 +34,7 @@ def write(engine: Engine) -> int:
 
     A lease whose start is changed gets another one.
 
-    :returns: how many were written.
+    :returns: the number of notices that were written.
     :raises Conflict: another transaction was in the way; try again.
     """
     options, now = engine.conf.notices, engine.clock()
@@ -56,7 +56,7 @@ def write(engine: Engine) -> int:
         with engine.database.write() as connection:
             for lease in db_leases.read(connection,
                                         lacking[first:first + _BATCH]):
-                # NOTE: the lease may have moved since it was found.
+                # The lease may have moved since it was found.
                 if lease.start > now and not lease.status.over:
                     notices.write(engine.conf, connection,
                                   notices.Kind.BEFORE_START, lease, now,

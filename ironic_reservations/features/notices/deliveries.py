@@ -13,7 +13,7 @@
 """Send the notices in the outbox to a receiver, one after the other.
 
 A process claims a notice before it sends it, and marks it after the receiver
-has accepted it.  If the process dies or stands still in between, another one
+has accepted it.  If the process dies or stops in between, another process
 sends the notice again, with the same id, after the claim has ended.
 """
 
@@ -37,7 +37,7 @@ from ironic_reservations.model import notices
 
 LOG = log.getLogger(__name__)
 
-#: How many notices are claimed at once.
+#: The maximum number of notices that are claimed at once.
 BATCH = 20
 
 
@@ -67,13 +67,13 @@ class Receiver:
 
 def deliver(engine: Engine, receiver: Receiver,
             goes_on: Callable[[], bool]) -> int:
-    """Send the waiting notices until the receiver fails or none is left.
+    """Send the waiting notices until the receiver fails or all are sent.
 
     :param goes_on: called before each notice; ``False`` ends the pass.
-    :returns: how many notices the receiver has accepted.
-    :raises Conflict: another process was quicker.
+    :returns: the number of notices that the receiver has accepted.
+    :raises Conflict: another process has claimed one of them.
     """
-    outbox_claims.let_go(engine)
+    outbox_claims.release_own(engine)
     taken = 0
     while goes_on():
         sent, more = _batch(engine, receiver, goes_on)
@@ -87,7 +87,7 @@ def _batch(engine: Engine, receiver: Receiver,
            goes_on: Callable[[], bool]) -> tuple[int, bool]:
     """Send one batch.
 
-    :returns: how many were accepted, and whether there may be more.
+    :returns: the number of accepted ones, and whether there may be more.
     """
     options = engine.conf.notices
     begun, now = engine.timer(), engine.clock()
@@ -101,8 +101,7 @@ def _batch(engine: Engine, receiver: Receiver,
     left = list(batch.notices)
     outcomes: list[_Outcome] = []
     try:
-        # NOTE: measured with the monotonic clock from before the claim, so
-        # that what begins now is over before the claim ends.
+        # An attempt that begins within this time ends before the claim does.
         while left and goes_on() and (
                 engine.timer() - begun <= options.claim_ttl / 2):
             now = engine.clock()
@@ -110,8 +109,7 @@ def _batch(engine: Engine, receiver: Receiver,
             if outcomes[-1] is _Outcome.SILENCE:
                 break
     finally:
-        # NOTE: also after the database was lost, so that the notices need not
-        # wait until the claim ends.
+        # Also after a failure of the database, or they wait for the claim.
         outbox_claims.drop(engine, batch, left)
     whole = (len(outcomes) == len(ids)
              and outcomes[-1] is not _Outcome.SILENCE)
@@ -128,7 +126,7 @@ def _send(engine: Engine, receiver: Receiver, batch: outbox_claims.Batch,
         return (_Outcome.DECLINED if isinstance(exc, posting.Declined)
                 else _Outcome.SILENCE)
     except Exception as exc:
-        # NOTE: a notice that cannot be sent must not hold up the others.
+        # A notice that cannot be sent must not delay the others.
         LOG.exception('The notice %s could not be posted', notice.notice_id)
         _put_off(engine, batch, notice, time_limit.one_line(exc))
         return _Outcome.DECLINED

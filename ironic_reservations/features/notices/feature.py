@@ -39,7 +39,7 @@ class _Part(feature.Part):
     change: change_module.Change
 
     def write(self, connection: sa.Connection) -> None:
-        """Write a notice for each lease whose owner has to know."""
+        """Write a notice for each lease whose change its owner has to know."""
         conf, change = self.engine.conf, self.change
         for write in change.of_leases:
             if write.cause is change_module.Cause.MOVED_EARLIER:
@@ -105,7 +105,7 @@ class Notices(feature.Feature):
     def gauges(self, engine: Engine) -> Iterable[Any]:
         """Return the metrics of the feature."""
         from ironic_reservations.features.notices import metrics
-        # The outbox has the reports to the enforcement service, too.
+        # The outbox also has the reports to the enforcement service.
         if (engine.conf.leases.enforcement_commit_url is None
                 and not notices.wanted(engine.conf)):
             return []
@@ -126,9 +126,9 @@ class Notices(feature.Feature):
               enumerate(dict.fromkeys(options.webhook_urls), 1))]
 
     def clean_up(self, engine: Engine) -> None:
-        """Give up notices that nobody takes, and delete old ones."""
+        """Abandon notices that are not accepted, and delete old ones."""
         outbox.clean_up(engine)
 
     def stop(self, engine: Engine) -> None:
-        """Give back notices that this process was sending."""
-        outbox_claims.let_go(engine, at_once=True)
+        """Release the claims of this process on notices."""
+        outbox_claims.release_own(engine, at_once=True)

@@ -21,14 +21,14 @@ from ironic_reservations.features.notices import webhooks
 from ironic_reservations.reconciler import claim
 from ironic_reservations.reconciler import loop
 
-#: Seconds between two passes that look for leases that start soon.
+#: Seconds between two passes for leases that start soon.
 _SOON = 10
 
 
 def webhook(engine: Engine, number: int, url: str) -> loop.Loop:
     """Return the loop that sends notices to a webhook.
 
-    NOTE: one loop for each, so that a silent webhook holds up no other.
+    Each webhook has its own loop, so that a silent one delays no other.
 
     :param number: the number of the webhook, for the log, since its URL may
         be a secret.
@@ -38,7 +38,7 @@ def webhook(engine: Engine, number: int, url: str) -> loop.Loop:
 
 
 def soon(engine: Engine) -> loop.Loop:
-    """Return the loop that looks for leases that start soon."""
+    """Return the loop that writes notices of leases that start soon."""
     return loop.Loop('notices', (
         loop.Task(lambda _: before_start.write(engine), _SOON),
     ), claim.Claim(engine, 'notices', claim.new_owner(),

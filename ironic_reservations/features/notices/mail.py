@@ -75,7 +75,7 @@ def send(server: Server, message: email.message.EmailMessage,
          address: str) -> None:
     """Send a mail, and return once the server has accepted it.
 
-    :param address: of the only recipient, whatever the headers say.
+    :param address: of the only recipient; the headers do not matter.
     :raises Unsent: the server may not have accepted it.
     """
     try:
@@ -95,16 +95,14 @@ def _send(server: Server, message: email.message.EmailMessage, address: str,
               _Client(cut, server.host, server.port, timeout=server.timeout))
     try:
         if server.security == STARTTLS:
-            # NOTE: fails if the server does not support it: nothing is sent
-            # unencrypted.
+            # It fails without TLS, so that nothing is sent unencrypted.
             client.starttls(context=context)
             assert client.sock is not None
             cut.watch(client.sock)
         if server.username is not None:
             client.login(server.username, server.password)
         client.send_message(message, to_addrs=[address])
-        # NOTE: the mail has been accepted, so errors and the answer do not
-        # matter.
+        # The mail has been accepted, so errors do not matter.
         with contextlib.suppress(OSError, smtplib.SMTPException):
             client.putcmd('quit')
     finally:

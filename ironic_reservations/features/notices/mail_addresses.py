@@ -29,7 +29,7 @@ _WORDS = rf'{_WORD}(\.{_WORD})*'
 #: Accepted addresses: without characters that could end a header or begin
 #: another address, and without encoded words.
 _ADDRESS = re.compile(rf'(?!.*=\?){_WORDS}@{_WORDS}')
-#: How long to wait for an answer of Keystone, in seconds.
+#: The maximum wait for an answer of Keystone, in seconds.
 _PATIENCE = 10
 
 
@@ -45,7 +45,7 @@ def find(conf: cfg.ConfigOpts, user_id: str) -> str | None:
     found = _listed(conf.notices.mail_addresses_file).get(user_id)
     if found is None and conf.notices.mail_addresses_from_keystone:
         found = _of_keystone(conf, user_id)
-    # NOTE: users may be able to set it to any text.
+    # Users may be able to set it to any text.
     return found if isinstance(found, str) and (
         _ADDRESS.fullmatch(found)) else None
 

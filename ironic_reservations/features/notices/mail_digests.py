@@ -15,8 +15,8 @@
 Urgent notices are mailed first, and at once.
 
 One process at a time mails, while it holds a claim.  It also claims the
-notices of a mail, and marks them after the server has accepted it.  If it dies
-in between, the mail is sent again rather than lost.
+notices of a mail, and marks them after the server has accepted it.  If the
+process dies in between, the mail is sent again rather than lost.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from ironic_reservations.model import notices
 
 LOG = log.getLogger(__name__)
 
-#: How many notices one mail has at most.
+#: The maximum number of notices in one mail.
 LONGEST = 100
 #: Waiting notices are counted up to this number.
 _COUNTED = 1000
@@ -56,10 +56,10 @@ def send(engine: Engine, goes_on: Callable[[], bool]) -> int:
 
     :param goes_on: called before each mail; ``False`` ends the pass, since
         another process may hold the claim.
-    :returns: how many mails the server has accepted.
-    :raises Conflict: another process was quicker.
+    :returns: the number of mails that the server has accepted.
+    :raises Conflict: another process has claimed one of them.
     """
-    outbox_claims.let_go(engine)
+    outbox_claims.release_own(engine)
     with engine.database.read() as connection:
         persons = db_outbox.read_persons(connection, engine.clock())
     taken = 0
@@ -83,8 +83,7 @@ def _to(engine: Engine, person: str, goes_on: Callable[[], bool]) -> bool:
         [(each.kind, each.created_at) for each in waiting], last,
         datetime.timedelta(seconds=options.mail_interval),
         datetime.timedelta(seconds=options.mail_gather_time))
-    # NOTE: after a failed attempt, newer notices wait as well; so they do
-    # after a process has died while mailing, until its claim ends.
+    # Newer notices also wait for earlier failed or claimed ones.
     if due is None or now < max(due, *(each.due_at for each in waiting)) or (
             any(each.claimed for each in waiting)):
         return False
@@ -94,7 +93,7 @@ def _to(engine: Engine, person: str, goes_on: Callable[[], bool]) -> bool:
     mine = batch.notices
     begins = False
     try:
-        # NOTE: checked again, since the reads above may have taken long.
+        # Checked again, since the reads above may have taken long.
         begins = bool(mine) and goes_on()
     finally:
         if not begins:
@@ -107,7 +106,7 @@ def _to(engine: Engine, person: str, goes_on: Callable[[], bool]) -> bool:
         _put_off(engine, batch, str(exc))
         return False
     except Exception as exc:
-        # NOTE: a mail that cannot be sent must not hold up other people's.
+        # A mail that cannot be sent must not delay those of other people.
         LOG.exception('Notices to the user %s could not be mailed',
                       mine[0].user_id)
         _put_off(engine, batch, time_limit.one_line(exc))
@@ -116,32 +115,32 @@ def _to(engine: Engine, person: str, goes_on: Callable[[], bool]) -> bool:
     return outcome is notices.Outcome.DELIVERED
 
 
-def _mail(engine: Engine, told: Sequence[notices.Notice], left: int,
+def _mail(engine: Engine, mailed: Sequence[notices.Notice], left: int,
           now: datetime.datetime) -> notices.Outcome:
     """Send a mail.
 
     :returns: the outcome for its notices.
     """
     options = engine.conf.notices
-    user_id = told[0].user_id
+    user_id = mailed[0].user_id
     address = (None if user_id is None
                else mail_addresses.find(engine.conf, user_id))
     if address is None:
         LOG.info('The user %s has no address to which %d notices could be '
-                 'mailed', user_id, len(told))
+                 'mailed', user_id, len(mailed))
         return notices.Outcome.NO_ADDRESS
     message = email.message.EmailMessage()
     try:
         message['From'] = options.mail_from
         message['To'] = address
         message['Subject'], text = notice_text.digest(
-            engine.conf, list(told), left)
+            engine.conf, list(mailed), left)
     except ValueError as exc:
         raise mail.Unsent(f'the mail cannot be written: {exc}') from exc
     message['Date'] = email.utils.format_datetime(now)
-    # NOTE: the same if the same notices are mailed again.
+    # The same id if the same notices are mailed again.
     message['Message-ID'] = '<{}@{}>'.format(
-        hashlib.sha256(' '.join(sorted(each.id for each in told)).encode()
+        hashlib.sha256(' '.join(sorted(each.id for each in mailed)).encode()
                        ).hexdigest()[:40], 'ironic-reservations')
     message['Auto-Submitted'] = 'auto-generated'
     message.set_content(text)
@@ -169,10 +168,10 @@ def _server(engine: Engine) -> mail.Server:
 
 def _put_off(engine: Engine, batch: outbox_claims.Batch,
              complaint: str) -> None:
-    told = batch.notices
+    mailed = batch.notices
     wait = lease_cycle.backoff(
-        max(each.attempts for each in told) + 1,
+        max(each.attempts for each in mailed) + 1,
         engine.conf.notices.max_backoff, random.random())
     LOG.warning('%d notices to the user %s will be mailed again in %.0f s: '
-                '%s', len(told), told[0].user_id, wait, complaint)
-    outbox_claims.put_off(engine, batch, told, wait, complaint)
+                '%s', len(mailed), mailed[0].user_id, wait, complaint)
+    outbox_claims.put_off(engine, batch, mailed, wait, complaint)

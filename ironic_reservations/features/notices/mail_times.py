@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Decides when the notices of a person are mailed."""
+"""Decides on the times of mails to a person."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def due_at(waiting: Iterable[tuple[notices.Kind, datetime.datetime]],
            last_sent: datetime.datetime | None,
            interval: datetime.timedelta,
            gather: datetime.timedelta) -> datetime.datetime | None:
-    """Return when the next mail to a person is due.
+    """Return the time at which the next mail to a person is due.
 
     A notice that is not urgent waits for others, and for the end of the
     interval since the last mail. An urgent one is due at once.
 
-    :param waiting: the kinds of the notices, and when each was written.
-    :param last_sent: when the last mail was sent; ``None``: never.
+    :param waiting: the kinds of the notices, and the times of their writing.
+    :param last_sent: the time of the last mail; ``None``: never.
     :param interval: the minimum time between two mails to the same person,
         except for urgent notices.
-    :param gather: how long a notice waits for others.
-    :returns: ``None``: nothing waits.
+    :param gather: the time for which a notice waits for others.
+    :returns: ``None``: no notice waits.
     """
     def at(kind: notices.Kind,
            created_at: datetime.datetime) -> datetime.datetime:

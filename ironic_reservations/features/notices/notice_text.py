@@ -31,8 +31,7 @@ LOG = log.getLogger(__name__)
 
 #: The templates of the package.
 FOLDER = pathlib.Path(__file__).with_name('templates')
-#: Characters that end a line or are invisible, which names and reasons must
-#: not bring into a text.
+#: Characters that end a line or are invisible, and are removed from names.
 _UNSEEN = re.compile(r'[\x00-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f'
                      r'\u202a-\u202e\u2066-\u2069\ud800-\udfff]+')
 _LONGEST = 500
@@ -54,18 +53,18 @@ def entry(conf: cfg.ConfigOpts, notice: notices.Notice) -> str:
 
 
 def digest(conf: cfg.ConfigOpts,
-           told: list[notices.Notice], left: int) -> tuple[str, str]:
+           mailed: list[notices.Notice], left: int) -> tuple[str, str]:
     """Return the subject and the text of a mail.
 
-    :param left: how many notices are left for the next mail.
+    :param left: the number of notices for the next mail.
     """
-    urgent = sum(notice.kind.urgent for notice in told)
-    summary = f'{len(told)} notice{"s" if len(told) > 1 else ""}'
+    urgent = sum(notice.kind.urgent for notice in mailed)
+    summary = f'{len(mailed)} notice{"s" if len(mailed) > 1 else ""}'
     if urgent:
         summary += f', {urgent} urgent'
     written = template(conf, 'digest').safe_substitute(
         summary=summary, minutes=conf.notices.mail_interval // 60,
-        notices='\n\n'.join(entry(conf, notice) for notice in told),
+        notices='\n\n'.join(entry(conf, notice) for notice in mailed),
         left=left)
     subject, _, text = written.partition('\n')
     return one_line(subject, 200), text.strip() + '\n'
@@ -94,10 +93,10 @@ def one_line(text: str, longest: int = _LONGEST) -> str:
 
 def _values(notice: notices.Notice) -> Mapping[str, str]:
     payload = notice.payload
-    told: dict[str, Any] = {**payload['data'], 'id': payload['id'],
-                            'timestamp': payload['timestamp']}
-    for name in _TIMES & told.keys():
-        told[name] = time_text.moment(
-            datetime.datetime.fromisoformat(told[name]))
+    fields: dict[str, Any] = {**payload['data'], 'id': payload['id'],
+                              'timestamp': payload['timestamp']}
+    for name in _TIMES & fields.keys():
+        fields[name] = time_text.moment(
+            datetime.datetime.fromisoformat(fields[name]))
     return {name: '' if value is None else one_line(str(value))
-            for name, value in told.items()}
+            for name, value in fields.items()}

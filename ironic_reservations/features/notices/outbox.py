@@ -24,7 +24,7 @@ from ironic_reservations.model import notices
 
 LOG = log.getLogger(__name__)
 
-#: How many notices one transaction changes; the rest is for the next pass.
+#: The maximum number of notices that one transaction changes.
 _BATCH = 500
 
 

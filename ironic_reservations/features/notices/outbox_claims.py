@@ -41,11 +41,11 @@ class Batch:
 
 
 def take(engine: Engine, ids: Collection[str], ttl: float) -> Batch:
-    """Claim those of some notices that are due and not claimed.
+    """Claim the notices that are due and not claimed.
 
     :param ttl: the duration of the claim in seconds.
-    :raises DatabaseUnavailable: they may have been claimed nevertheless.
-    :raises Conflict: another process was quicker, or the same.
+    :raises DatabaseUnavailable: the notices may have been claimed.
+    :raises Conflict: another process, or this one, has claimed one of them.
     """
     token, now = str(uuid_module.uuid4()), engine.clock()
     try:
@@ -63,7 +63,7 @@ def drop(engine: Engine, batch: Batch,
     """Release claims now, or as soon as the database answers."""
     _put_aside(engine, [each.id for each in unsent], batch.token, batch.ttl,
                wait=0)
-    let_go(engine)
+    release_own(engine)
 
 
 def put_off(engine: Engine, batch: Batch, unsent: Collection[notices.Notice],
@@ -71,10 +71,10 @@ def put_off(engine: Engine, batch: Batch, unsent: Collection[notices.Notice],
     """Postpone notices that could not be sent.
 
     :param wait: seconds until the next attempt.
-    :param complaint: why they could not be sent.
+    :param complaint: the reason of the failure.
     :raises DatabaseUnavailable: they are postponed by their claim, but the
         reason may be lost.
-    :raises Conflict: the same.
+    :raises Conflict: as DatabaseUnavailable.
     """
     ids = [each.id for each in unsent]
     try:
@@ -91,25 +91,24 @@ def finish(engine: Engine, batch: Batch, sent: Collection[notices.Notice],
            outcome: notices.Outcome) -> None:
     """Mark notices as finished, so that they are not sent again.
 
-    NOTE: if this fails, the claim stays until it ends, so that they are sent
-    once more at the most, and not every few seconds.
+    If this fails, the claim stays until it ends, so that they are sent at most
+    once more, and not every few seconds.
 
-    :raises DatabaseUnavailable: it is not known whether they are marked.
-    :raises Contention: they are not.
+    :raises DatabaseUnavailable: the notices may or may not be marked.
+    :raises Contention: the notices are not marked.
     """
     def mark() -> None:
         with engine.database.write() as connection:
             db_outbox.finish(connection, [each.id for each in sent],
                              batch.token, outcome, engine.clock())
-    # NOTE: repeated on conflicts, as they would be sent again otherwise;
-    # marking them twice does no harm.
+    # Repeated on conflicts, or they would be sent again.
     retry.until_committed(mark, repeatable=True)
 
 
-def let_go(engine: Engine, at_once: bool = False) -> None:
-    """Release claims that this process has left behind.
+def release_own(engine: Engine, at_once: bool = False) -> None:
+    """Release the remaining claims of this process.
 
-    :param at_once: whether to give back all, as the process is ending.
+    :param at_once: whether to release all claims, since the process is ending.
     """
     def drop_all(claims: Collection[claimed_rows.Taken]) -> None:
         with engine.database.write() as connection:

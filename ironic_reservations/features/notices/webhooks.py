@@ -27,11 +27,11 @@ from ironic_reservations.model import notices
 
 
 def deliver(engine: Engine, url: str, goes_on: Callable[[], bool]) -> int:
-    """Send the waiting notices until the webhook fails or none is left.
+    """Send the waiting notices until the webhook fails or all are sent.
 
     :param goes_on: called before each notice; ``False`` ends the pass.
-    :returns: how many notices the webhook has accepted.
-    :raises Conflict: another process was quicker.
+    :returns: the number of notices that the webhook has accepted.
+    :raises Conflict: another process has claimed one of them.
     """
     return deliveries.deliver(engine, deliveries.Receiver(
         notices.Channel.WEBHOOK, engine_notices.target(url),

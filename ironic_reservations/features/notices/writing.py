@@ -49,8 +49,7 @@ def write(conf: cfg.ConfigOpts, connection: sa.Connection, kind: Kind,
     :param connection: of the transaction that changes the lease.
     :param lease: the lease after the change.
     :param now: the time of the database.
-    :param reason: a sentence for the owner, for kinds that have more than one
-        reason.
+    :param reason: a sentence for the owner, for kinds with several reasons.
     :param occurrence: distinguishes this notice from others of the same kind
         about the lease; by default the generation of the lease, which each
         change increments.  A notice that exists is not written again.
@@ -61,10 +60,10 @@ def write(conf: cfg.ConfigOpts, connection: sa.Connection, kind: Kind,
         return
     ident = notice_id(lease.id, kind, occurrence
                       or f'generation {lease.generation}')
-    told = _payload(ident, kind, lease, now, reason, details)
+    payload = _payload(ident, kind, lease, now, reason, details)
     db_outbox.insert(connection, [notices.Notice(
         row_id(ident, channel, one), ident, channel, one, kind, lease.id,
-        lease.project_id, lease.user_id, told, now) for channel, one in to])
+        lease.project_id, lease.user_id, payload, now) for channel, one in to])
 
 
 def notice_id(lease_id: str, kind: Kind, occurrence: str) -> str:
@@ -113,8 +112,8 @@ def _payload(ident: str, kind: Kind, lease: leases.Lease,
              details: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body of a notice.
 
-    NOTE: it has no ids of lease reservations, since these are proofs with
-    which a receiver could deploy the nodes.
+    It has no ids of lease reservations, since these are proofs with which a
+    receiver could deploy the nodes.
     """
     return {'id': ident, 'type': f'lease.{kind.value}',
             'timestamp': now.isoformat(), 'urgent': kind.urgent,

@@ -1,1 +1,1 @@
-"""Leases that leave their dates open."""
+"""Leases with open dates."""

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Fixes the dates of leases that left them open."""
+"""Fixes the dates of leases with open dates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ironic_reservations.features.open_dates import fix
 
 
 class OpenDates(feature.Feature):
-    """Leases that leave their dates open."""
+    """Leases with open dates."""
 
     def dates(self, engine: Engine) -> Iterable[feature.DatesTask]:
         """Return the task that fixes dates."""

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Fix the dates of leases that left them open, before they start."""
+"""Fix the dates of leases with open dates, before they start."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from ironic_reservations.features.open_dates import rows as db_open_dates
 
 LOG = log.getLogger(__name__)
 
-#: How many leases are fixed in one pass.
+#: The maximum number of leases that one pass fixes.
 _AT_ONCE = 100
 
 
 def fix(engine: Engine) -> int:
     """Fix the leases that are due, and write the notices to their owners.
 
-    :returns: how many were fixed.
+    :returns: the number of leases that were fixed.
     """
     with engine.database.read() as connection:
         due = db_open_dates.read_to_fix(connection, engine.clock(), _AT_ONCE)
@@ -43,7 +43,7 @@ def fix(engine: Engine) -> int:
 
 
 def _fix(engine: Engine, lease_id: str) -> bool:
-    """Fix one lease; return ``False`` if others change it meanwhile."""
+    """Fix one lease; return ``False`` if it is changed meanwhile."""
     try:
         return change.carry_out(
             engine, functools.partial(_plan, engine, lease_id))

@@ -17,16 +17,16 @@ to find room for itself.
 
 **Which starts are tried.** In any plan, each sliding demand can begin earlier,
 until it begins with its window or where a booking of a host ends. So every
-plan can be turned into one in which each begins so; in the order of their
-starts, each begins where one that was placed before ends. All orders of the
-demands are tried, and for each demand the beginning of its window and each
-instant at which any booking ends: if there is a plan, one of these is one. If
-all have been tried and no search gave up, there is none. If some starts were
-not permitted, others might have been, so that nothing is proved.
+plan can be changed into a plan in which each begins at such an instant; in the
+order of their starts, each begins at the end of an earlier placed one. All
+orders of the demands are tried, and for each demand the beginning of its
+window and each instant at which any booking ends: if there is a plan, one of
+these combinations is a plan. If all have been tried and no search gave up,
+there is no plan. If some starts were not permitted, other starts might be, so
+nothing is proved.
 
-All plans take their work from one budget, of which each gets a part, so that
-together they take no longer than a few hard ones, and some are left for other
-starts.
+All plans share one budget of work, and each gets a part of it. So together
+they take no longer than a few hard plans, and work remains for other starts.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _Demands = tuple[bookings.Demand, ...]
 TRIES = 150
 #: The maximum work of all plans together, in units.
 UNITS = 700_000
-#: Each plan takes at most one part in so many of what is left.
+#: Each plan gets at most one part in so many of the remaining budget.
 _PARTS = 4
 #: The work of checking limits, and of examining a number of starts.
 _CHECK, _STARTS = 100, 4
@@ -84,7 +84,7 @@ class Slid:
     """A plan, and the starts of the sliding demands in it.
 
     :ivar starts: in the order in which the demands were given.
-    :ivar plan: grants the firm demands, and then those that slide.
+    :ivar plan: grants the firm demands, and then the sliding ones.
     """
 
     starts: tuple[int, ...]
@@ -99,8 +99,8 @@ def slide(now: timeline.Timeline, firm: Sequence[bookings.Demand],
           late: Callable[[], bool] = lambda: False) -> Slid | bool:
     """Plan demands of which some may start at other times.
 
-    Sliding demands keep their present start if possible; otherwise they begin
-    as early as possible.
+    Sliding demands keep their present start if possible, or begin as early as
+    possible.
 
     :param now: without the bookings that the demands replace.
     :param firm: demands with fixed dates.
@@ -109,8 +109,8 @@ def slide(now: timeline.Timeline, firm: Sequence[bookings.Demand],
     :param tries: the maximum number of plans.
     :param units: the maximum work of all plans together.
     :param permits: returns whether sliding demands, by their numbers, may have
-        given starts; if not, a superset may not either.
-    :param late: returns whether it is time to give up.
+        given starts; if not, it refuses each superset.
+    :param late: returns whether the time for the search is over.
     :returns: the plan; if there is none, whether that is proved.
     """
     return _Search(now, tuple(firm), sliding, grain, limits, tries,
@@ -145,14 +145,14 @@ class _Search:
             each.end for each in there if each.amounts is not None}
 
     def run(self) -> Slid | bool:
-        """Return the first plan found; if none, whether that is proved."""
+        """Return the first plan; without one, whether that is proved."""
         if self._firm and self._plan({}) is None:
             return self._proved
         found = self._place({})
         return self._proved if found is None else found
 
     def _plan(self, starts: dict[int, int]) -> plans.Plan | None:
-        """Plan the firm demands and those with a start, within the limits."""
+        """Plan the firm demands and the placed ones, within the limits."""
         if self._is_over():
             return None
         self._tries -= 1
@@ -177,7 +177,7 @@ class _Search:
     def _may(self, starts: dict[int, int]) -> bool:
         """Return whether starts are permitted.
 
-        NOTE: if they are not, others might be that are not tried.
+        If not, other starts that are not tried might be permitted.
         """
         self._left.left -= _CHECK
         if self._permits(starts):
@@ -195,7 +195,7 @@ class _Search:
             one = self._sliding[number]
             for start in self._candidates(one, starts):
                 more = {**starts, number: start}
-                # NOTE: the order of the choices does not matter.
+                # The order of the choices does not matter.
                 key = frozenset(more.items())
                 if key in self._seen:
                     continue
@@ -228,8 +228,7 @@ class _Search:
         even = {-(-at // grain) * grain for at in lets_go} | {one.earliest}
         if one.preferred is not None:
             yield one.preferred
-        # NOTE: starts that are no multiple of the grain come last, since users
-        # see them.
+        # Users see the starts, so multiples of the grain are preferred.
         for found in (even, lets_go - even):
             yield from sorted(
                 each for each in found - {one.preferred}

@@ -10,12 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Move the dates of leases that left them open, to make room for another.
+"""Move the dates of leases with open dates, to make room for another.
 
-A lease that was asked for with ``between`` is planned as early as possible.
+A lease that was requested with ``between`` is planned as early as possible.
 Until it is fixed, it may start at any other time within its window.  It never
-moves to a start at which it would be fixed at once, so that its owner always
-gets the notice that was agreed on.
+moves to a start at which it would be fixed at once, so its owner always gets
+the agreed notice.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ from ironic_reservations.planner import plans
 from ironic_reservations.planner import reach
 from ironic_reservations.planner import timeline
 
-#: How many leases slide for one request at most, and how many are read.
+#: The maximum numbers of leases that slide for a request, and that are read.
 _MOST = 5
-_LOOKED_AT = 100
+_MOST_READ = 100
 #: Starts in whole minutes are preferred.
 _GRAIN = 60 * instants.SECOND
-#: Seconds after which no further combination is tried.
+#: The time for the search, in seconds.
 _LONGEST = 5.0
 
 _Demands = Sequence[bookings.Demand]
@@ -72,20 +72,20 @@ _Demands = Sequence[bookings.Demand]
 class SlideRequest:
     """A request for which other leases may slide.
 
-    :ivar project_id: the project that asks.
+    :ivar project_id: the project of the caller.
     :ivar allowed: the limits of the caller.
     :ivar first: its earliest start.
     :ivar until: its latest end.
     :ivar latest: its latest start; ``None`` if its start is fixed.
-    :ivar held: returns what it adds to what its project holds if it starts
-        at an instant.
-    :ivar permits: whether the limits of its project, given what it holds
-        then, allow it to start at an instant.
+    :ivar held: returns its bookings if it starts at an instant, for the limits
+        of its project.
+    :ivar permits: whether the limits of its project, given its holdings then,
+        allow it to start at an instant.
     :ivar lease_id: the lease that is changed; ``None`` if the request is for
         a new one, or for no lease.
-    :ivar leaving: the lease reservations of others that have to leave their
-        hosts, by the demand for another host.  The demand is not needed if
-        the lease slides.
+    :ivar leaving: the lease reservations of others that need other hosts, by
+        the demand for another host.  The demand is not needed if the lease
+        slides.
     """
 
     project_id: str | None
@@ -155,7 +155,7 @@ def read_others(engine: Engine, now: datetime.datetime,
     begun = engine.timer()
     with engine.database.snapshot() as connection:
         found, is_all = db_open_dates.read_loose(
-            connection, now, first, until, _LOOKED_AT, without)
+            connection, now, first, until, _MOST_READ, without)
     return Others(found, is_all, {each.id: request_checks.requirement(
         each.hypervisor_properties, each.resource_properties, each.instances)
         for lease in found for each in lease.reservations},
@@ -171,9 +171,9 @@ def make_room(engine: Engine, now: datetime.datetime,
     :param wanted: the requirements of its reservations.
     :param demands_of: returns its demands on a snapshot.
     :param asked: the request.
-    :returns: a plan; or, if none was found, whether it is proved that there
-        is none.
-    :raises Conflict: one of these leases has changed since it was read.
+    :returns: a plan; or, without one, whether it is proved that there is no
+        plan.
+    :raises Conflict: a lease has changed since it was read.
     """
     others = read_others(engine, now, asked.first, asked.until)
     if not others.leases and asked.latest is None:
@@ -191,9 +191,9 @@ def find_room(engine: Engine, snapshot: snapshots.Snapshot,
 
     :param free: the timeline without the bookings that the demands replace.
     :param there: the leases that may slide.
-    :returns: a plan; or, if none was found, whether it is proved that there
-        is none.
-    :raises Conflict: one of these leases has changed since it was read.
+    :returns: a plan; or, without one, whether it is proved that there is no
+        plan.
+    :raises Conflict: a lease has changed since it was read.
     """
     opened = asked.latest is not None
     loose = _Loose(engine, snapshot, there.wanted)
@@ -307,7 +307,7 @@ def names(changes: Sequence[Change]) -> frozenset[str]:
 def beside(engine: Engine, allowed: limits.Limits, lease: leases.Lease,
            changes: Sequence[Change], now: datetime.datetime
            ) -> lease_limits.Project:
-    """Return what a project holds beside a lease after others have slid.
+    """Return the holdings of a project beside a lease after others slid.
 
     :param allowed: the limits of the caller.
     """
@@ -332,7 +332,7 @@ def writes(changes: Sequence[Change],
 def fixed_from(changes: Sequence[Change]) -> Iterator[datetime.datetime]:
     """Yield the instants at which leases that slide are fixed.
 
-    :raises Conflict: one of them is fixed.
+    :raises Conflict: a lease is fixed.
     """
     for lease in (each for change in changes
                   for each in (change.before, change.after)):
@@ -348,7 +348,7 @@ def removed(changes: Sequence[Change]) -> list[leases.NodeBooking]:
 
 
 def _limits(conf: cfg.ConfigOpts, lease: leases.Lease) -> limits.Limits:
-    """Return the limits of the project of a lease, whoever moves it."""
+    """Return the limits of the project of a lease, not of the caller."""
     return limits.of(conf, 'leases', projects=lease.project_id is not None)
 
 
@@ -378,7 +378,8 @@ def _moved(snapshot: snapshots.Snapshot, lease: leases.Lease, start: int,
 
 
 class _Together:
-    """The limits of projects, applied to a request and all that slides."""
+    """The limits of projects, applied to a request and to leases that slide.
+    """
 
     def __init__(self, engine: Engine, now: datetime.datetime,
                  asked: SlideRequest, others: Sequence[leases.Lease],
@@ -403,7 +404,7 @@ class _Together:
                         allowed, connection, lease.project_id, now, *ids)
 
     def permit(self, starts: Mapping[int, int]) -> bool:
-        """Check the limits for those that have been given a start."""
+        """Check the limits for the request and the leases with a start."""
         begin = starts.get(0) if self._first else self._start
         placed = [(self._others[number - self._first], instants.moment(start))
                   for number, start in starts.items() if number >= self._first]
@@ -413,7 +414,7 @@ class _Together:
             return False
         for lease, at in placed:
             project = self._projects.get(lease.project_id)
-            # NOTE: it may stay where it is, even beyond a limit.
+            # It may keep its start, even beyond a limit.
             if project is None or at == lease.start:
                 continue
             beside = self._held([each for each in placed
@@ -448,9 +449,9 @@ class _Loose:
 
     def is_near(self, lease: leases.Lease, free: timeline.Timeline,
                 demands: _Demands) -> bool:
-        """Check whether a lease can slide and is on hosts that matter.
+        """Check whether a lease can slide and is on relevant hosts.
 
-        NOTE: a lease that is due to be fixed does not slide any more.
+        A lease that is due to be fixed does not slide any more.
         """
         assert lease.between is not None and lease.between.fix_at is not None
         eligible = 0
@@ -461,11 +462,11 @@ class _Loose:
             hosts >> self._number(row) & 1 for row in lease.bookings)
 
     def may_slide(self, lease: leases.Lease) -> bool:
-        """Check that the timeline shows a lease exactly as it was promised.
+        """Check that the timeline has exactly the bookings of a lease.
 
-        NOTE: if two bookings overlap, the timeline shows only the part of
-        one that the other leaves free, and a place that it left may belong to
-        the other. Such leases do not slide until this has been resolved.
+        If two bookings overlap, the timeline has the second only in part, and
+        the former place of a booking may belong to the other. Such leases do
+        not slide until this has been resolved.
         """
         between = lease.between
         assert between is not None
@@ -483,8 +484,8 @@ class _Loose:
     def _is_beyond_loans(self, lease: leases.Lease) -> bool:
         """Check whether a lease has hosts that would not be lent to it now.
 
-        NOTE: the host may have got an owner, or the operator a shorter
-        notice, since the lease was planned.
+        Since the lease was planned, the host may have got an owner, or the
+        operator may have set a shorter notice.
         """
         loans = self._snapshot.loans
         lent = loans.to(lease.project_id)
@@ -534,18 +535,18 @@ class _Loose:
             seconds=between.fix_before)
         first = max(instants.instant(between.earliest),
                     (instants.instant(soonest) // _GRAIN + 1) * _GRAIN)
-        # NOTE: it may stay where it is.
+        # The lease may keep its start.
         first = min(first, instants.instant(lease.start))
         until = request_checks.latest_end(_limits(self._conf, lease),
                                           self._snapshot.now)
-        # NOTE: the window of a lease may reach beyond the horizon.
+        # The window of a lease may reach beyond the horizon.
         latest = between.latest if until is None else min(
             between.latest, max(until, lease.end))
         last = instants.instant(latest - (lease.end - lease.start))
         return first, last
 
     def sliding(self, lease: leases.Lease) -> slides.Sliding:
-        """Return a lease as the planner slides it."""
+        """Return a lease in the form of the planner."""
         start, end = (instants.instant(lease.start),
                       instants.instant(lease.end))
         demands = tuple(

@@ -12,8 +12,8 @@
 
 """Notify lessees that the owner of a node has leased it after them.
 
-The lease of the owner starts after all that has been promised to others.  It
-takes nothing from them, but they cannot extend their leases on the node.
+The lease of the owner starts after all bookings of others.  It takes nothing
+from them, but they cannot extend their leases on the node.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from ironic_reservations.features.owners import notice_quota
 from ironic_reservations.model import leases
 from ironic_reservations.model import time_text
 
-#: How many nodes a notice names.
+#: The maximum number of nodes in a notice.
 _NAMED = 100
 
 
@@ -49,7 +49,7 @@ class Lessee:
     """A lease with nodes that their owner has leased after it.
 
     :ivar nodes: the uuids of these nodes.
-    :ivar since: when the owner gets the first of them.
+    :ivar since: the start of the lease of the owner on the first of them.
     :ivar owner: the id of the owner's lease.
     """
 
@@ -69,7 +69,7 @@ def find(engine: Engine, snapshot: snapshots.Snapshot,
     :param homes: the new node of each booking that moves.
     :param slid: the leases that get other dates.
     :param written: the lease that is made or changed.
-    :param before: the lease as it was; ``None``: it is made.
+    :param before: the lease as it was; ``None``: the lease is new.
     """
     gone = {*homes, *slides.removed(slid)}
     moved = _before(engine, snapshot, (
@@ -111,7 +111,7 @@ def _before(engine: Engine, snapshot: snapshots.Snapshot,
         here = snapshot.host_state(snapshot.host_set.number(row.node_uuid))
         if row.project_id is None or here.host.node.owner != row.project_id:
             continue
-        # NOTE: earlier ones are limited by the last one anyway.
+        # Earlier ones are limited by the last one in any case.
         last = max((other for other, _ in here.promised
                     if other not in gone and not other.over(snapshot.now)
                     and other.ends_at <= row.starts_at),
@@ -144,10 +144,10 @@ def _lessees(engine: Engine, found: Mapping[leases.NodeBooking, str],
 def write(engine: Engine, connection: sa.Connection,
           lessees: Sequence[Lessee],
           now: datetime.datetime) -> Sequence[Lessee]:
-    """Write the notices, in the transaction that promises the owner's lease.
+    """Write the notices, in the transaction of the owner's lease.
 
-    NOTE: an owner may change its lease often, so a lessee gets a limited
-    number of notices a day.
+    An owner may change its lease often, so the notices of a lessee in a day
+    are limited.
 
     :returns: the lessees to notify after the transaction.
     """
@@ -157,12 +157,12 @@ def write(engine: Engine, connection: sa.Connection,
         connection, notices.Kind.ASKED_BACK,
         {each.lease.id for each in lessees}, now - notice_quota.DAY))
     cleaning = datetime.timedelta(seconds=engine.conf.leases.cleaning_time)
-    told = []
+    notified = []
     for each in lessees:
         if written[each.lease.id] >= notice_quota.A_DAY:
             continue
         written[each.lease.id] += 1
-        told.append(each)
+        notified.append(each)
         until = each.since - cleaning
         count = len(each.nodes)
         notices.write(
@@ -173,17 +173,17 @@ def write(engine: Engine, connection: sa.Connection,
             f'asked back by {each.owner} for {each.since.isoformat()}',
             nodes=count, node_uuids=list(each.nodes[:_NAMED]),
             back_at=each.since.isoformat(), extend_until=until.isoformat())
-    return told
+    return notified
 
 
-def tell(engine: Engine, lessees: Iterable[Lessee],
-         now: datetime.datetime) -> None:
+def notify(engine: Engine, lessees: Iterable[Lessee],
+           now: datetime.datetime) -> None:
     """Send the notifications, after the transaction.
 
     :param lessees: the result of :func:`write`.
     """
     for each in lessees:
-        if engine.asked_back.may_tell(each.lease.id, now):
+        if engine.asked_back.may_notify(each.lease.id, now):
             engine.announcer.notify_lease(announce.LEASE_UPDATE, each.lease,
                                           announce.ASKED_BACK)
 

@@ -30,7 +30,7 @@ from ironic_reservations.features.owners import asked_back
 class _Part(feature.Part):
     """The lessees to notify after one change.
 
-    :ivar notified: those who have got a notice.
+    :ivar notified: the lessees that have got a notice.
     """
 
     engine: Engine
@@ -45,7 +45,7 @@ class _Part(feature.Part):
 
     def committed(self) -> None:
         """Send the notifications."""
-        asked_back.tell(self.engine, self.notified, self.change.planned_at)
+        asked_back.notify(self.engine, self.notified, self.change.planned_at)
 
 
 class Owners(feature.Feature):

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Which nodes leases have as a loan only, and for how long they may."""
+"""The nodes that leases have only as a loan, and the ends of these loans."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from ironic_reservations.model import leases
 
 def read(engine: Engine, found: Collection[leases.Lease]
          ) -> dict[str, Mapping[str, datetime.datetime]]:
-    """Read until when leases could have nodes of other projects, as of now.
+    """Read the ends of the loans of nodes of other projects, as of now.
 
-    That is when the owner can have them back; or the end of a lease that was
-    promised them for longer before.
+    That is the instant at which the owner can have the node back; or the end
+    of the lease, if it was promised the node for longer.
 
     :returns: by the id of the lease and the node; leases without such nodes
         are left out.
@@ -46,9 +46,9 @@ def read(engine: Engine, found: Collection[leases.Lease]
         instants.instant(engine.clock()),
         conf.owner_notice * instants.SECOND)) - datetime.timedelta(
             seconds=conf.cleaning_time)
-    told = {lease.id: {
+    ends = {lease.id: {
         booking.node_uuid: max(until, lease.end)
         for booking in lease.bookings
         if owners.get(booking.node_uuid) not in (None, lease.project_id)}
         for lease in found}
-    return {ident: lent for ident, lent in told.items() if lent}
+    return {ident: lent for ident, lent in ends.items() if lent}

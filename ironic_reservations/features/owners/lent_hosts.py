@@ -24,7 +24,7 @@ from ironic_reservations.model import instants
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_states
 
-#: So many narrowed sets of hosts are kept.
+#: The maximum number of cached sets of hosts.
 _SETS = 1000
 
 
@@ -42,9 +42,9 @@ class LentHosts:
         self._narrowed: dict[tuple[int, str | None], int] = {}
 
     def put(self, number: int, owner: str | None) -> bool:
-        """Put in who owns a host.
+        """Set the owner of a host.
 
-        :returns: whether that changes what others may have.
+        :returns: whether that changes the hosts that others may have.
         """
         before = self._owners.get(number)
         if owner == before:
@@ -60,7 +60,7 @@ class LentHosts:
         return bool(self._notice())
 
     def loans(self, instant: int) -> loans_module.Loans:
-        """Return which hosts are lent, as it stands at an instant."""
+        """Return the loans of hosts as of an instant."""
         notice = self._notice()
         return loans_module.Loans(
             dict(self._owned), loans_module.until(instant, notice)
@@ -69,12 +69,14 @@ class LentHosts:
     def narrow(self, here: host_states.HostState,
                drawn: list[bookings.Booking], now: datetime.datetime,
                margin: int) -> tuple[list[bookings.Booking], list[int]]:
-        """Have bookings move to no host that is not lent for so long.
+        """Return bookings that move only to hosts that are lent for long
+        enough.
 
-        NOTE: where one is, it stays, whoever has come to own the host; and
-        a plan that takes it off may put it back.
+        A booking may stay on its present host, even if that has got another
+        owner, and a plan may move it away and back.
 
-        :returns: also from when on some of them may move to more hosts.
+        :returns: the bookings, and the instant from which some of them may
+            move to more hosts.
         """
         notice = self._notice()
         if not (self._owned and notice):
@@ -85,7 +87,7 @@ class LentHosts:
                     for row, _ in here.promised}
         narrowed, longer = [], []
         for each in drawn:
-            # NOTE: elsewhere it needs all of its margin.
+            # On another host it needs all of its margin.
             until = each.end + margin
             if each.movable and each.id in projects and until > there.until:
                 eligible = self._narrow(each.eligible, projects[each.id],
@@ -101,8 +103,7 @@ class LentHosts:
 
     def _narrow(self, eligible: int, project_id: str | None,
                 there: loans_module.Loans) -> int:
-        # NOTE: bookings that may be on the same hosts share one set, which
-        # the planner makes use of.
+        # Equal sets are one object, which makes the planner faster.
         key = (eligible, project_id)
         if key not in self._narrowed:
             if len(self._narrowed) > _SETS:

@@ -14,8 +14,8 @@
 
 The owner can always have a node back within the notice period. So another
 project gets the node only for windows that end, including cleaning, within
-that period from now: when the owner asks for the node, no booking of others
-lies beyond the period, and none has to be broken.
+that period from now. When the owner requests the node, no booking of others
+lies beyond the period, and no booking has to be broken.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _MINUTE = 60 * instants.SECOND
 
 @dataclasses.dataclass(frozen=True)
 class Loans:
-    """The hosts that owners lend, and until when.
+    """The hosts that owners lend, and the ends of the loans.
 
     :ivar owned: the set of hosts of each project that owns some.
-    :ivar until: when owners can have their hosts back.
+    :ivar until: the instant from which owners can have their hosts back.
     """
 
     owned: Mapping[str, int] = dataclasses.field(default_factory=dict)
@@ -42,7 +42,7 @@ class Loans:
 
     @property
     def matter(self) -> bool:
-        """Whether the owners of hosts matter."""
+        """Whether the owners of hosts have a privilege."""
         return self.until < bookings.FOREVER
 
     def to(self, project_id: str | None) -> int:
@@ -56,9 +56,9 @@ class Loans:
 
     def limit(self, demand: bookings.Demand, project_id: str | None,
               kept: int = 0) -> bookings.Demand:
-        """Return a demand that gets loans only while they last.
+        """Return a demand that gets lent hosts only until the end of the loan.
 
-        :param kept: the set of hosts that it has booked already until then.
+        :param kept: the set of hosts that it has already booked until then.
         """
         lent = self.to(project_id) & ~kept
         return dataclasses.replace(
@@ -69,9 +69,9 @@ NONE = Loans()
 
 
 def until(now: int, notice: int) -> int:
-    """Return when owners can have their hosts back.
+    """Return the instant from which owners can have their hosts back.
 
-    NOTE: in whole minutes, since users see it.
+    It is in whole minutes, since users see it.
 
     :param notice: zero: owners have no privilege.
     """
@@ -80,5 +80,5 @@ def until(now: int, notice: int) -> int:
 
 
 def since(end: int, notice: int) -> int:
-    """Return from when loans may last until an instant."""
+    """Return the instant from which loans may last until another one."""
     return -(-end // _MINUTE) * _MINUTE - notice

@@ -10,14 +10,14 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The number of notifications about a lease that a process sends in a day."""
+"""Limits the notifications about a lease that a process sends in a day."""
 
 from __future__ import annotations
 
 import datetime
 import threading
 
-#: A lease gets so many notifications of a kind in a day.
+#: The maximum number of notifications of a kind for a lease in a day.
 A_DAY = 5
 DAY = datetime.timedelta(days=1)
 #: The number of leases that are remembered.
@@ -27,26 +27,26 @@ REMEMBERED = 5000
 class NoticeQuota:
     """Counts notifications by lease.
 
-    NOTE: in this process: N processes together may send N times as many.
+    Each process has its own counts, so N processes may send N times as many.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        #: When each lease was told, the latest last.
+        #: The times of the notifications by lease, the latest last.
         self._times: dict[str, list[datetime.datetime]] = {}
 
     def __len__(self) -> int:
-        """Return how many leases are remembered."""
+        """Return the number of leases that are remembered."""
         return len(self._times)
 
-    def may_tell(self, lease_id: str, now: datetime.datetime) -> bool:
+    def may_notify(self, lease_id: str, now: datetime.datetime) -> bool:
         """Count one more notification, unless there were too many.
 
         :returns: whether it may be sent.
         """
         with self._lock:
-            # NOTE: taken out and put back, so that the lease that has been
-            # told nothing for the longest time comes first.
+            # Removed and added, so that the lease without a notification for
+            # the longest time is first.
             times = [each for each in self._times.pop(lease_id, ())
                      if each > now - DAY]
             few = len(times) < A_DAY

@@ -14,8 +14,8 @@
 
 Cheap requests come first: all providers in one, the providers with room in
 each resource class of nodes, and the usages of compute hosts in three. A host
-that was in order, whose provider has not changed since, and that should have
-the same as then, is still in order. Only the others are checked one by one.
+that was in order is still in order if neither its provider nor its bookings
+have changed since. Only the other hosts are checked one by one.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class Report:
     """The result of an audit.
 
     :ivar nodes: the number of nodes.
-    :ivar looked_at: how many of them were checked one by one.
-    :ivar in_work: how many of those are being changed, so that they could not
-        be compared.
+    :ivar looked_at: the number of nodes that were checked one by one.
+    :ivar in_work: the number of these that are being changed, so that they
+        could not be compared.
     """
 
     nodes: int
@@ -74,14 +74,14 @@ class Report:
 
 
 def audit(engine: Engine, everything: bool = False) -> Report:
-    """Compare all hosts, and what leases have on them.
+    """Compare all hosts, and the instances of leases on them.
 
-    :param everything: check each host, also those that were in order.
+    :param everything: check each host, also if it was in order.
     """
     seen, hosts = _read(engine)
     there = {found.uuid: found
              for found in hold_calls.client(engine).providers()}
-    # NOTE: hosts that are not mirrored any more, but still in Placement.
+    # Hosts that are no longer mirrored, but still in Placement.
     for uuid in seen.keys() & there.keys() - hosts.keys():
         if seen[uuid].kind is not providers_seen.Kind.LEASE_PROVIDER:
             hosts[uuid] = hold_audit.Host(
@@ -93,7 +93,7 @@ def audit(engine: Engine, everything: bool = False) -> Report:
     now: _Seen = {}
     in_work = 0
     for uuid in suspects:
-        view = look(engine, uuid, hosts[uuid].exclusive)
+        view = check_host(engine, uuid, hosts[uuid].exclusive)
         differences = hold_audit.compare(view)
         found += differences
         in_work += bool(view.in_work)
@@ -112,7 +112,7 @@ def audit(engine: Engine, everything: bool = False) -> Report:
                   len(suspects), in_work, tuple(found))
 
 
-def look(engine: Engine, uuid: str, exclusive: bool) -> hold_audit.View:
+def check_host(engine: Engine, uuid: str, exclusive: bool) -> hold_audit.View:
     """Check one host.
 
     :param exclusive: whether it is, or was, a node of Ironic.
@@ -120,8 +120,8 @@ def look(engine: Engine, uuid: str, exclusive: bool) -> hold_audit.View:
     before = read_host(engine, uuid, exclusive)
     view = _view(engine, before)
     if hold_audit.compare(view):
-        # NOTE: the reads are not of one moment, so differences count only if
-        # they are found again with the same rows.
+        # The reads are not of one moment, so a difference has to be found
+        # twice.
         view = _view(engine, before)
         after = read_host(engine, uuid, exclusive)
         changed = {row.owner for row in {*before.held} ^ {*after.held}} | {
@@ -137,7 +137,7 @@ def look(engine: Engine, uuid: str, exclusive: bool) -> hold_audit.View:
 
 
 def read_host(engine: Engine, uuid: str, exclusive: bool) -> hold_audit.Host:
-    """Return a host as our database has it now.
+    """Return the present state of a host in our database.
 
     :param exclusive: whether it is, or was, a node of Ironic.
     """
@@ -203,7 +203,7 @@ def _view(engine: Engine, host: hold_audit.Host) -> hold_audit.View:
     allocated = client.allocated(host.uuid)
     if allocated is None:
         return hold_audit.View(host, host.in_work)
-    # NOTE: the servers on a compute host may change while it is read.
+    # The servers on a compute host may change while it is read.
     usages = (allocated.usages if allocated.steady or host.exclusive else {})
     known = {row.consumer_uuid for row in host.held}
     return hold_audit.View(
@@ -245,8 +245,7 @@ def _as_seen(host: hold_audit.Host, provider: placement.Provider,
              used: _Used | None) -> providers_seen.Seen:
     """Return the state of a host that is in order.
 
-    NOTE: it includes the usage, since that is all that changes when somebody
-    deletes a hold.
+    It includes the usage, since the deletion of a hold changes nothing else.
     """
     state = (host.class_name,
              sorted((hold.consumer_uuid, hold.amounts)

@@ -13,8 +13,8 @@
 """Gives instances the resource class of their node in Placement.
 
 It is for instances that are older than the class of their node, and safe while
-the cloud runs: each write names the generations that were read, nobody else
-gets a node in between, and allocations of others are kept. If it is
+the cloud runs: each write names the generations that were read, no other
+consumer gets a node in between, and allocations of others are kept. If it is
 interrupted, the next run continues; see
 :mod:`ironic_reservations.features.placement.decisions.class_heal`.
 """
@@ -47,10 +47,10 @@ from ironic_reservations.model import time_text
 
 #: The name of the claim.
 CLAIM = 'class heal'
-#: The user of consumers that had no allocations until they were given the
-#: class, by which they are found if the instance is deleted meanwhile.
+#: The user of consumers that had no allocations before, by which they are
+#: found if the instance is deleted meanwhile.
 GIVEN = 'ironic-reservations placement heal'
-#: How often a node is tried while others write, too.
+#: The maximum number of attempts for a node while others write, too.
 _ROUNDS = 24
 _PAUSES = (0.005, 0.05)
 
@@ -66,7 +66,7 @@ class Outcome(enum.StrEnum):
 
     #: Everything that was needed has been done.
     HEALED = 'healed'
-    #: Something has to be done, but changes were not requested.
+    #: Something has to be done, but no changes were requested.
     TO_HEAL = 'to heal'
     #: Nothing had to be done.
     FINE = 'fine'
@@ -78,8 +78,7 @@ class Outcome(enum.StrEnum):
 class Result:
     """The result for a node.
 
-    :ivar reason: in a word: its state, why it was not changed, or the next
-        step.
+    :ivar reason: one word: its state, the obstacle, or the next step.
     :ivar said: a sentence for operators.
     """
 
@@ -97,8 +96,8 @@ class Result:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Look:
-    """A view, and the generations needed for changing it.
+class _Observed:
+    """The state of a node, and the generations for changing it.
 
     :ivar others: the consumers of the node, except the instance and our holds.
     """
@@ -152,7 +151,7 @@ def heal(engine: Engine, there: Iterable[mirrored_node.Node], apply: bool,
     if not apply:
         for node in there:
             yield _result(node, class_heal.judge(
-                _look(engine, node, skip_unallocated).view))
+                _observe(engine, node, skip_unallocated).view))
         return
     _claim(engine, owner)
     healing = _Healing(engine, owner, skip_unallocated)
@@ -191,15 +190,15 @@ def _drop(engine: Engine, owner: str) -> None:
     retry.until_committed(attempt)
 
 
-def _look(engine: Engine, node: mirrored_node.Node,
-          skip_unallocated: bool) -> _Look:
+def _observe(engine: Engine, node: mirrored_node.Node,
+             skip_unallocated: bool) -> _Observed:
     client = hold_calls.client(engine)
     there = client.inventories(node.uuid)
     on_node = dict((client.consumers_on(node.uuid) or {})
                    if there is not None else {})
     instance = placement.Consumer({})
     if there is not None and node.instance_uuid is not None:
-        # NOTE: this is what is written back, with its generation.
+        # The writes are based on this state and its generation.
         instance = client.consumer(node.instance_uuid)
         on_node.pop(node.instance_uuid, None)
         if node.uuid in instance.allocations:
@@ -207,7 +206,7 @@ def _look(engine: Engine, node: mirrored_node.Node,
     ours = frozenset(each for each in on_node if consumers.is_ours(each))
     others = {each: client.consumer(each) for each
               in on_node.keys() - ours - {node.instance_uuid}}
-    return _Look(class_heal.View(
+    return _Observed(class_heal.View(
         node, None if there is None else there.by_class, on_node,
         elsewhere=bool(instance.allocations.keys() - {node.uuid}), ours=ours,
         given=frozenset(each for each, there in others.items()
@@ -240,20 +239,18 @@ class _Healing:
         self._skip_unallocated = skip_unallocated
         self._client = hold_calls.client(engine)
         self.uncertain = False
-        #: The generation of an empty consumer, which a failed write may have
-        #: left.
+        #: The generation of an empty consumer of a failed write, if any.
         self._empty: int | None = None
 
     def heal(self, node: mirrored_node.Node) -> Result:
-        """Take steps until there is none left."""
+        """Take steps until none remains."""
         self._empty = None
         steps, said = 0, ''
         for _ in range(_ROUNDS):
-            look = _look(self._engine, node, self._skip_unallocated)
-            verdict = class_heal.judge(look.view)
+            seen = _observe(self._engine, node, self._skip_unallocated)
+            verdict = class_heal.judge(seen.view)
             if steps or isinstance(verdict.what, _Step):
-                # NOTE: read after Placement, and again after the last step, so
-                # that an instance that is deleted meanwhile is noticed.
+                # Read after Placement, to notice a deleted instance.
                 again = self._ironic_says(node)
                 if again is None:
                     return _result(node, class_heal.Verdict(
@@ -265,21 +262,21 @@ class _Healing:
             if not isinstance(verdict.what, _Step):
                 return _result(node, verdict, steps)
             _claim(self._engine, self._owner)
-            answer = self._take(verdict.what, verdict.consumer, look)
+            answer = self._take(verdict.what, verdict.consumer, seen)
             if answer.outcome is answers.Outcome.REFUSED:
                 raise errors.PlacementUnavailable(answer.said)
             if answer.done:
                 steps += 1
             elif (answer.outcome is answers.Outcome.UNCERTAIN
                   and verdict.what is _Step.RESHAPE
-                  and not look.instance.allocations):
+                  and not seen.instance.allocations):
                 self.uncertain = True
                 return Result(
                     node, Outcome.LEFT, class_heal.Reason.IN_WORK.value,
                     'The outcome of the first write for the instance is not '
                     f'known: {answer.said} Run it again later.')
             else:
-                # NOTE: an uncertain write may have been done.
+                # An uncertain write may have been done.
                 steps += answer.outcome is answers.Outcome.UNCERTAIN
                 said = answer.said
                 time.sleep(random.uniform(*_PAUSES))
@@ -293,27 +290,27 @@ class _Healing:
         return self._engine.ironic.node(node.uuid)
 
     def _take(self, step: class_heal.Step, consumer: str | None,
-              look: _Look) -> answers.Answer:
+              seen: _Observed) -> answers.Answer:
         if step is _Step.OPEN:
             return self._client.put_inventories(
-                look.view.node.uuid, look.generation,
-                class_heal.published(look.view))
-        if step is _Step.TAKE_BACK:
+                seen.view.node.uuid, seen.generation,
+                class_heal.published(seen.view))
+        if step is _Step.REMOVE:
             assert consumer is not None
-            return self._reshape_to(look, class_heal.published(look.view), {
-                consumer: _wanted(look, step, look.others[consumer])})
-        return self._reshape(look)
+            return self._reshape_to(seen, class_heal.published(seen.view), {
+                consumer: _wanted(seen, step, seen.others[consumer])})
+        return self._reshape(seen)
 
-    def _reshape(self, look: _Look) -> answers.Answer:
-        node = look.view.node
+    def _reshape(self, seen: _Observed) -> answers.Answer:
+        node = seen.view.node
         assert node.instance_uuid is not None
         made = self._client.ensure_class(
             flavors.class_of_node(node.resource_class))
         if not made.done:
             return made
-        fresh = not look.instance.allocations
-        wanted = _wanted(look, _Step.RESHAPE, look.instance)
-        answer = self._reshape_to(look, class_heal.reshaped(look.view), {
+        fresh = not seen.instance.allocations
+        wanted = _wanted(seen, _Step.RESHAPE, seen.instance)
+        answer = self._reshape_to(seen, class_heal.reshaped(seen.view), {
             node.instance_uuid: dataclasses.replace(
                 wanted, generation=self._empty) if fresh else wanted})
         if fresh and answer.outcome is answers.Outcome.CONSUMER_CHANGED:
@@ -321,23 +318,23 @@ class _Healing:
         return answer
 
     def _reshape_to(
-            self, look: _Look, inventory: Mapping[str, Mapping[str, Any]],
+            self, seen: _Observed, inventory: Mapping[str, Mapping[str, Any]],
             wanted: Mapping[str,
                             placement.AllocationRequest]) -> answers.Answer:
-        # NOTE: this names the generation of the provider, which every write
-        # raises; that of a consumer may repeat after it is deleted.
-        return self._client.reshape(look.view.node.uuid, look.generation,
+        # NOTE: the generation of a consumer may repeat after its deletion;
+        # that of the provider, which every write raises, does not.
+        return self._client.reshape(seen.view.node.uuid, seen.generation,
                                     inventory, wanted)
 
 
-def _wanted(look: _Look, step: class_heal.Step,
+def _wanted(seen: _Observed, step: class_heal.Step,
             there: placement.Consumer) -> placement.AllocationRequest:
     """Return the allocations of a consumer after a step."""
-    node = look.view.node
+    node = seen.view.node
     wanted = {provider: dict(resources) for provider, resources
               in there.allocations.items()}
     wanted[node.uuid] = class_heal.allocation(
-        look.view, step, wanted.get(node.uuid, {}))
+        seen.view, step, wanted.get(node.uuid, {}))
     return placement.AllocationRequest(
         {provider: resources for provider, resources in wanted.items()
          if resources},

@@ -13,8 +13,8 @@
 """Reads compute hosts of Nova from Placement.
 
 A compute host is the root of a tree of providers, and is identified by the
-uuid or name of that provider. Its inventories, and what others than leases use
-of it, are read again and again.
+uuid or name of that provider. Its inventories, and its usage by other
+consumers than leases, are read periodically.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from ironic_reservations.model import mirrored_node
 
 LOG = log.getLogger(__name__)
 
-#: The class that distinguishes compute hosts from all other providers.
+#: The class that distinguishes compute hosts from other providers.
 MARK = flavors.VCPU
 #: The classes that servers allocate on their hosts.
 SIZES = (flavors.VCPU, flavors.MEMORY_MB, flavors.DISK_GB)
@@ -73,7 +73,7 @@ def _called(client: placement.Placement,
 
 
 def unusable(engine: Engine) -> frozenset[str] | None:
-    """Return the hosts whose nova-compute is down or disabled, by Nova.
+    """Return the hosts whose nova-compute is down or disabled in Nova.
 
     :returns: ``None``: Nova does not say, or there is none.
     """
@@ -113,7 +113,7 @@ def read(engine: Engine, provider: placement.Provider,
     client = hold_calls.client(engine)
     there = client.inventories(provider.uuid)
     traits = client.traits(provider.uuid)
-    # NOTE: last, so that concurrent allocations are counted.
+    # Last, so that concurrent allocations are counted.
     held = client.consumers_on(provider.uuid)
     if there is None or traits is None or held is None:
         return None
@@ -130,8 +130,8 @@ def _used_by_others(held: Mapping[str, placement.Resources]
                     ) -> dict[str, int]:
     """Sum up the allocations of consumers that are not ours.
 
-    NOTE: ours are recognized by the uuid alone, so that concurrent changes of
-    holds do not matter.
+    Our consumers are recognized by the uuid alone, so that concurrent changes
+    of holds do not matter.
     """
     used: dict[str, int] = {}
     for consumer, resources in held.items():
@@ -151,7 +151,7 @@ def usages(engine: Engine,
            uuids: Iterable[str]) -> dict[str, dict[str, int]]:
     """Return the usages of compute hosts, with a few requests for all of them.
 
-    NOTE: if a server is deleted, nothing else changes on its host.
+    NOTE: if a server is deleted, only the usage of its host changes.
 
     :returns: by host and class; hosts that are full, or do not accept an
         allocation of 1, are left out.

@@ -48,7 +48,7 @@ class _Seen:
 
 
 class ComputeMirror:
-    """Mirrors compute hosts, and remembers which have not changed.
+    """Mirrors compute hosts, and skips those without a change.
 
     :param engine: with a client for Placement.
     """
@@ -76,7 +76,7 @@ class ComputeMirror:
         versions: dict[str, _Version] = {
             uuid: (there[uuid].generation, used.get(uuid), uuid in down)
             for uuid in known if uuid in there}
-        # NOTE: a host that changes while it is read is read again next time.
+        # A host that changes while it is read is read again next time.
         found = refresh(self._engine, [
             uuid for uuid, node in known.items()
             if not self._unchanged(node, versions.get(uuid))], there, down)
@@ -98,7 +98,7 @@ def refresh(engine: Engine, uuids: Collection[str],
             providers: Mapping[str, placement.Provider] | None = None,
             down: Collection[str] | None = None
             ) -> dict[str, mirrored_node.Node]:
-    """Read some compute hosts, and write those that have changed.
+    """Read some compute hosts, and write the changed ones.
 
     :param providers: all providers, if they are known.
     :param down: the hosts whose nova-compute is down or disabled, if known.
@@ -147,7 +147,7 @@ def _down(said: frozenset[str] | None,
 def _was_down(known: mirrored_node.Node) -> bool:
     """Return whether a host was down when Nova was last asked.
 
-    NOTE: while nobody knows, nothing is moved, neither away nor back.
+    While its state is unknown, no lease is moved away or back.
     """
     return known.maintenance and compute_hosts.DISABLED not in known.traits
 
@@ -159,7 +159,6 @@ def _read(engine: Engine, known: mirrored_node.Node,
                 if providers is None else providers.get(known.uuid))
     found = None if provider is None else compute_hosts.read(
         engine, provider, down)
-    # NOTE: it may have bookings, so its row is kept until it is deleted as a
-    # host.
+    # It may have bookings, so its row is kept until the host is deleted.
     return found or dataclasses.replace(known,
                                         provision_state=node_condition.GONE)

@@ -54,7 +54,7 @@ def is_ours(uuid: str) -> bool:
 
 
 def strays(engine: Engine, there: Iterable[str]) -> frozenset[str]:
-    """Return those of some consumers that are ours and have no row."""
+    """Return the consumers of a list that are ours and have no row."""
     ours = [consumer for consumer in there if is_ours(consumer)]
     if not ours:
         return frozenset()

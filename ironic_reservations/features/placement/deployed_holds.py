@@ -35,7 +35,7 @@ from ironic_reservations.model import node_reservation
 LOG = log.getLogger(__name__)
 
 MOVE = 'move'
-#: How many holds one pass moves at most.
+#: The maximum number of holds that one pass moves.
 _BATCH = 100
 
 
@@ -58,7 +58,7 @@ def hand_over_all(engine: Engine) -> None:
         if promise.instance_uuid is not None and not _hand_over(
                 engine, promise.owner, promise.node_uuid,
                 promise.instance_uuid, promise.project_id, promise.user_id):
-            # NOTE: the others would have to wait for its time-outs, too.
+            # Each of the others would wait for a time-out, too.
             break
 
 
@@ -87,15 +87,14 @@ def move(engine: Engine, owner: str, node_uuid: str, instance_uuid: str,
          project_id: str | None, user_id: str | None) -> hold_cases.Verdict:
     """Move the hold of a node to its instance, in one transaction.
 
-    :returns: ``INSTANCE``: it has the node now; ``HELD``: it does not, since
-        it has other allocations; ``BUSY``: this is not known yet; ``UNKNOWN``:
-        the node is not held for that owner.
+    :returns: ``INSTANCE``: the instance has the node now; ``HELD``: it does
+        not, since it has other allocations; ``BUSY``: the outcome is not known
+        yet; ``UNKNOWN``: the node is not held for that owner.
     :raises PlacementUnavailable: nothing was changed.
     """
     def attempt() -> holds.Hold | None:
         with engine.database.write() as connection:
-            # NOTE: an owner may have other holds: of nodes that it no longer
-            # has, which are about to be released.
+            # An owner may have old holds of other nodes, about to be released.
             held = next((row for row in db_holds.read_of_node(
                 connection, node_uuid) if row.owner == owner
                 and row.state is holds.HoldState.ACTIVE
@@ -144,7 +143,7 @@ def _moved(engine: Engine, moving: holds.Hold, instance_uuid: str,
     if answer.outcome is answers.Outcome.CONSUMER_CHANGED:
         there = hold_calls.client(engine).consumer(instance_uuid)
         if moving.node_uuid in there.allocations:
-            # NOTE: Nova's scheduler has allocated the node to the instance.
+            # Nova's scheduler has allocated the node to the instance.
             hold_release.release(engine, [moving.owner])
             return hold_cases.Verdict.INSTANCE
     hold_recovery.reactivate(engine, moving)

@@ -31,7 +31,7 @@ _d = tables.placement_drift.c
 class Drift:
     """The number of differences of one kind.
 
-    :ivar remaining: how many of them could not be repaired.
+    :ivar remaining: the number of differences that could not be repaired.
     """
 
     found: int

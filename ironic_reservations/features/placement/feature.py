@@ -66,8 +66,10 @@ class _Making(feature.Part):
     def confirm(self) -> None:
         """Hold the node.
 
-        :raises Obstacle: it cannot be held; the reservation has been ended.
-        :raises PlacementUnavailable: Placement does not answer; the same.
+        :raises Obstacle: the node cannot be held; the reservation has been
+            ended.
+        :raises PlacementUnavailable: Placement does not answer; the
+            reservation has been ended.
         """
         assert self.intended is not None
         _raise(reservation_holds.hold(self.engine, self.intended, self.made))
@@ -75,19 +77,19 @@ class _Making(feature.Part):
 
 @dataclasses.dataclass
 class _Ending(feature.Part):
-    """The holds of reservations that are taken back."""
+    """The holds of reservations that are to be released."""
 
     engine: Engine
     change: change_module.Change
     uuids: Collection[str]
 
     def write(self, connection: sa.Connection) -> None:
-        """Write that they are to be released."""
+        """Mark the holds to be released."""
         db_holds.release(connection, self.uuids, self.change.planned_at,
                          hold_calls.deadline(self.engine))
 
     def committed(self) -> None:
-        """Release them, as soon as Placement answers."""
+        """Release the holds, as soon as Placement answers."""
         try:
             hold_release.take_back(self.engine, self.uuids)
         except (errors.DatabaseUnavailable, errors.Contention) as exc:
@@ -115,9 +117,9 @@ class _Forgetting(feature.Part):
     gone: Collection[change_module.NodeGone]
 
     def write(self, connection: sa.Connection) -> None:
-        """Write that they have to be looked at.
+        """Mark the providers to be checked.
 
-        Nova does not delete a provider that was held when it tried.
+        Nova does not delete a provider that was held at its attempt.
         """
         for each in self.gone:
             providers_seen.look_at(connection, each.node_uuid, each.seen_at)
@@ -172,7 +174,7 @@ class Placement(feature.Feature):
 
     def obstacles(self, engine: Engine,
                   request: pick.NodeRequest) -> Mapping[str, reasons.Reason]:
-        """Return the nodes that others have in Placement."""
+        """Return the nodes that other consumers have in Placement."""
         if engine.placement is None:
             return {}
         return reservation_holds.without_room(engine, request)

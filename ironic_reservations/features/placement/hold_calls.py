@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The requests to Placement for holds, and what their answers prove.
+"""The requests to Placement for holds, and their outcomes.
 
-NOTE: a request without an answer may still be carried out later. What makes it
-harmless is a *fence*: a write that leaves the consumer at a generation that
-the late request does not name, so that Placement refuses it.
+A request without an answer may still be carried out later. A *fence* makes it
+harmless: a write after which the consumer has a generation that the late
+request does not name, so that Placement refuses it.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from ironic_reservations.features.placement.decisions import holds
 
 _T = TypeVar('_T')
 
-#: How many consumers one write changes; that takes Placement about a second.
+#: The maximum number of consumers of a write, which takes about a second.
 _IN_ONE_WRITE = 50
-#: How often a write is tried against concurrent writes.
+#: The maximum number of attempts against concurrent writes.
 _TIMES = 6
 _PAUSES = (0.005, 0.05)
 #: The generation of a consumer that was written for the first time.
@@ -56,8 +56,8 @@ def client(engine: Engine) -> placement.Placement:
 def deadline(engine: Engine) -> datetime.datetime:
     """Return the deadline of work on a hold that begins now.
 
-    Requests are begun within the first time-out, end within the second, and
-    have ended in Placement after the grace.
+    Requests begin within the first time-out, end within the second, and have
+    ended in Placement after the grace.
     """
     conf = engine.conf.placement
     return engine.clock() + datetime.timedelta(
@@ -124,15 +124,14 @@ def is_there(engine: Engine, hold: holds.Hold) -> bool:
 def fence_new(engine: Engine, hold: holds.Hold) -> bool:
     """Make a late first write fail; return whether it will.
 
-    NOTE: this leaves an empty consumer, which Placement does not show.
+    NOTE: an empty consumer remains, which Placement does not show.
 
     :returns: ``False`` if the hold has been written already.
     """
     answer = client(engine).post_allocations(
         {hold.consumer_uuid: nothing(hold, None)})
-    # NOTE: an empty consumer was left by a failed write or by a fence; or a
-    # write is between its two transactions, which is why this is not called
-    # before the grace is over.
+    # An empty consumer is of a failed write, or of a fence. Before the end of
+    # the grace, a write could be between its two transactions.
     if answer.done or answer.outcome is answers.Outcome.CONSUMER_CHANGED:
         return not is_there(engine, hold)
     raise errors.PlacementUnavailable(answer.said)
@@ -156,7 +155,7 @@ def fence_move(engine: Engine, hold: holds.Hold) -> bool:
 def remove(engine: Engine, hold: holds.Hold) -> bool:
     """Remove a hold for good; return whether it existed.
 
-    :raises PlacementUnavailable: it is not known whether it is removed.
+    :raises PlacementUnavailable: it may or may not be removed.
     """
     if hold.handed:
         return _take_from_instance(engine, hold)
@@ -174,8 +173,8 @@ def remove_all(engine: Engine,
                written: Sequence[holds.Hold]) -> answers.Answer:
     """Remove several holds, all or none.
 
-    NOTE: for holds that have been written only once; Placement refuses if one
-    has changed or is gone.
+    The holds must have been written only once; Placement refuses if a hold has
+    changed or is gone.
     """
     return patiently(engine, written[0], lambda: client(
         engine).post_allocations({
@@ -184,7 +183,7 @@ def remove_all(engine: Engine,
 
 
 def _take_from_instance(engine: Engine, hold: holds.Hold) -> bool:
-    """Remove from an instance what was moved to it, and nothing else.
+    """Remove only the moved allocation from an instance.
 
     NOTE: Nova may have moved the instance to another host, or have claimed the
     node for it again, without a type.

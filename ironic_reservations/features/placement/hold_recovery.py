@@ -66,7 +66,7 @@ def recover(engine: Engine) -> dict[Recovered, int]:
         try:
             recovered = recover_one(engine, hold)
         except errors.PlacementUnavailable as exc:
-            # NOTE: the others would have to wait for its time-outs, too.
+            # Each of the others would wait for a time-out, too.
             LOG.warning('Interrupted writes of holds could not be completed '
                         'yet, and will be later: %s', exc)
             break
@@ -81,7 +81,7 @@ def recover(engine: Engine) -> dict[Recovered, int]:
 def recover_one(engine: Engine, hold: holds.Hold) -> Recovered | None:
     """Complete one hold, unless a process still works on it.
 
-    :returns: ``None`` if one does.
+    :returns: ``None`` if a process does.
     :raises PlacementUnavailable: Placement does not answer; it is retried
         after the new deadline.
     """
@@ -116,7 +116,7 @@ def recover_one(engine: Engine, hold: holds.Hold) -> Recovered | None:
 def release_forsaken(engine: Engine) -> int:
     """Mark holds without a promise to be released at once.
 
-    :returns: how many.
+    :returns: the number of these holds.
     """
     def attempt() -> int:
         with engine.database.write() as connection:
@@ -132,7 +132,7 @@ def reactivate(engine: Engine, hold: holds.Hold) -> holds.Hold | None:
 
 def reactivate_all(engine: Engine, new: Collection[holds.Hold]
                    ) -> list[holds.Hold]:
-    """Write that holds exist; return those that had not changed."""
+    """Write that holds exist; return the holds with an unchanged row."""
     def attempt() -> list[holds.Hold]:
         with engine.database.write() as connection:
             changed = [db_holds.change(
@@ -170,7 +170,7 @@ def forget(engine: Engine, hold: holds.Hold,
            keep_promise: bool = False) -> None:
     """Delete the row of a hold that does not exist and never will.
 
-    NOTE: a row that has changed is left to the process that changed it.
+    A changed row stays, for the process that changed it.
 
     :param keep_promise: keep the promise that was made with the hold.
     """
@@ -185,8 +185,8 @@ def end_promise(connection: sa.Connection, hold: holds.Hold,
                 now: datetime.datetime) -> None:
     """End the promise that was made with a hold, unless it is in use.
 
-    To be called in the transaction that gives the hold up, so that both or
-    neither are written.
+    Call it in the transaction that ends the hold, so that both or neither are
+    written.
     """
     if hold.state is holds.HoldState.PROMISING:
         drop_unused.drop_unused(connection, hold.owner, hold.node_uuid, now)

@@ -32,7 +32,7 @@ LOG = log.getLogger(__name__)
 
 
 def release(engine: Engine, owners: Collection[str]) -> bool:
-    """Release the holds of some reservations.
+    """Release the holds of reservations.
 
     :returns: whether all are gone; the others will be released later.
     :raises DatabaseUnavailable: nothing was changed.
@@ -64,7 +64,7 @@ def give_up(engine: Engine, held: holds.Hold) -> bool:
 
 
 def take_back(engine: Engine, owners: Collection[str]) -> bool:
-    """Release what :func:`db.holds.release` has marked in a transaction.
+    """Release the holds that :func:`db.holds.release` has marked.
 
     :returns: whether all are gone; the others will be released later.
     """
@@ -90,14 +90,13 @@ def take_back_one(engine: Engine, one: holds.Hold) -> bool:
 
 def _remove_all(engine: Engine,
                 some: Sequence[holds.Hold]) -> list[holds.Hold]:
-    """Remove holds that have been marked; return those that are gone."""
+    """Remove holds that have been marked; return the removed ones."""
     together = [one for one in some
                 if _may_be_removed(one) and not one.handed]
     if len(together) > 1:
         answer = hold_calls.remove_all(engine, together)
         if answer.outcome is answers.Outcome.UNCERTAIN:
-            # NOTE: no single requests after this, since Placement does not
-            # answer.
+            # No single requests after this, since Placement does not answer.
             LOG.warning('%(count)s holds could not be released yet, and will '
                         'be later: %(why)s',
                         {'count': len(some), 'why': answer.said})
@@ -109,8 +108,7 @@ def _remove_all(engine: Engine,
 
 
 def _may_be_removed(one: holds.Hold) -> bool:
-    # NOTE: a hold that is not confirmed may be being written; it has to wait
-    # for its deadline.
+    # An unconfirmed hold may be being written until its deadline.
     return one.state is holds.HoldState.RELEASING and one.confirmed
 
 

@@ -12,10 +12,11 @@
 
 """Holds promised hosts in Placement.
 
-Our database decides who has a host; Placement is told. A hold is an allocation
-on a host for an owner: one of the class of a node of Ironic, or the share of a
-compute host for one instance. First a row is written (``intend``), then the
-allocation, then the row is confirmed (``complete``). If this is interrupted,
+Our database decides on the holder of a host; Placement follows. A hold is an
+allocation on a host for an owner: one of the class of a node of Ironic, or the
+share of a compute host for one instance. First a row is written (``intend``),
+then the allocation, then the row is confirmed (``complete``). If this is
+interrupted,
 :mod:`ironic_reservations.features.placement.hold_recovery` completes it.
 
 Allocations of others are never changed.
@@ -45,7 +46,7 @@ from ironic_reservations.model import flavors
 #: An unknown project or user in Placement.
 NOBODY = '00000000-0000-0000-0000-000000000000'
 
-#: How many consumers are tried for one hold.
+#: The maximum number of consumers that are tried for one hold.
 _ATTEMPTS = 2
 #: The minimum number of holds that are written together.
 _TOGETHER = 2
@@ -56,15 +57,15 @@ class Verdict(enum.StrEnum):
 
     #: Our hold.
     HELD = 'held'
-    #: The instance that it was for; nothing was written.
+    #: The instance of the promise; nothing was written.
     INSTANCE = 'instance'
-    #: Somebody else.
+    #: Another consumer.
     TAKEN = 'taken'
-    #: Nobody, and it is closed.
+    #: No consumer, and the node is closed.
     CLOSED = 'closed'
-    #: Nobody: Placement has no such node of its class.
+    #: No consumer: Placement has no such node of its class.
     UNKNOWN = 'unknown'
-    #: It is not known yet what an earlier request of ours has written.
+    #: The outcome of an earlier request of ours is not known yet.
     BUSY = 'busy'
 
 
@@ -72,8 +73,8 @@ class Verdict(enum.StrEnum):
 class Result:
     """The result for a hold.
 
-    :ivar hold: if there is one.
-    :ivar consumers: who has the node, if it is taken.
+    :ivar hold: the hold, if there is one.
+    :ivar consumers: the consumers of the node, if it is taken.
     :ivar said: a sentence for operators.
     """
 
@@ -121,7 +122,7 @@ def hold(engine: Engine, promise: holds.Promise) -> Result:
             return None
         if there.exclusive or there.amounts == promise.amounts:
             return there
-        # NOTE: the hold has another size, and the instance has not started.
+        # The hold has another size, and the instance has not started.
         with engine.database.write() as connection:
             if db_holds.change(connection, there, engine.clock(),
                                state=holds.HoldState.RELEASING,
@@ -166,10 +167,10 @@ def hold_all(engine: Engine, promises: Sequence[holds.Promise],
 def intend(engine: Engine, connection: sa.Connection, promise: holds.Promise,
            supersede: bool = False,
            state: holds.HoldState = holds.HoldState.RESERVING) -> holds.Hold:
-    """Write the row of a hold that will be written.
+    """Write the row of a hold before the hold is written.
 
-    To be called in the transaction that promises the host, if there is one;
-    :func:`complete` has to follow.
+    Call it in the transaction that promises the host, if there is one, and
+    call :func:`complete` afterwards.
 
     :param promise: with amounts.
     :param supersede: release all other holds of the node: the transaction has
@@ -227,7 +228,7 @@ def complete(engine: Engine, intended: holds.Hold,
 def _complete_all(engine: Engine,
                    intended: Sequence[tuple[holds.Promise, holds.Hold]],
                    results: dict[str, Result]) -> None:
-    """Write new holds together, or else one by one."""
+    """Write new holds together or, if that fails, one by one."""
     if not intended:
         return
     new = [one for _, one in intended]
@@ -249,7 +250,7 @@ def _complete_all(engine: Engine,
                                           promise.instance_uuid, sent)
         except errors.PlacementUnavailable:
             if not sent:
-                # NOTE: nothing has been written for these.
+                # Nothing has been written for these.
                 hold_recovery.forget_all(engine, new[number + 1:])
             raise
 
@@ -263,7 +264,7 @@ def confirm(engine: Engine, written: holds.Hold) -> Result:
         there = db_holds.read(connection, written.id)
     if there is not None and there.state is holds.HoldState.ACTIVE:
         return Result(Verdict.HELD, there)
-    # NOTE: it was released meanwhile, or treated as interrupted.
+    # It was released meanwhile, or treated as interrupted.
     hold_calls.remove(engine, dataclasses.replace(written, confirmed=True))
     if there is not None:
         hold_recovery.forget(engine, there)
@@ -275,9 +276,9 @@ def confirm(engine: Engine, written: holds.Hold) -> Result:
 def _not_written(engine: Engine, intended: holds.Hold,
                  answer: answers.Answer, instance_uuid: str | None,
                  sent: bool = False) -> Result:
-    """Return why a hold was certainly not written."""
+    """Return the reason for which a hold was certainly not written."""
     if sent:
-        # NOTE: the request before may still be late, and has to be fenced.
+        # The earlier request may still be late, and has to be fenced.
         _give_up(engine, intended, False)
         return _why_not(engine, intended, answer, instance_uuid)
     try:
@@ -300,8 +301,7 @@ def _why_not(engine: Engine, intended: holds.Hold, answer: answers.Answer,
     if outcome is answers.Outcome.FULL:
         others = hold_calls.client(engine).consumers_on(intended.node_uuid)
         if not intended.exclusive:
-            # NOTE: on a shared host, other leases and their servers, which
-            # allocate other classes, are not in the way.
+            # On a shared host, other leases and their servers are no obstacle.
             others = {consumer: has for consumer, has
                       in (others or {}).items()
                       if not consumers.is_ours(consumer)
@@ -316,7 +316,7 @@ def _why_not(engine: Engine, intended: holds.Hold, answer: answers.Answer,
 
 
 def _make_room(engine: Engine, intended: holds.Hold) -> bool:
-    """Release our own holds in the way; return whether any was removed."""
+    """Release our old holds of a host; return whether any was removed."""
     with engine.database.read() as connection:
         there = db_holds.read_of_node(connection, intended.node_uuid)
     gone = [one for one in there if one.id != intended.id
@@ -326,7 +326,7 @@ def _make_room(engine: Engine, intended: holds.Hold) -> bool:
 
 def _give_up(engine: Engine, uncertain: holds.Hold,
              again: bool) -> holds.Hold | None:
-    """Have a hold released that may have been written, or may be late.
+    """Mark a hold for release that may have been written, or may be late.
 
     :returns: the row of the next attempt.
     """

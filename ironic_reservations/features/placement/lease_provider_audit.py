@@ -12,9 +12,9 @@
 
 """Compares leases with Placement and Nova, in both directions.
 
-Cheap requests come first: the classes and the flavors in one each. Of the
-lease providers, only those are checked that have changed, or that should have
-something else than when they were in order.
+Cheap requests come first: the classes and the flavors in one each. A lease
+provider is checked only if it, or its desired state, has changed since it was
+in order.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _Changed(Exception):
 
 
 def read(engine: Engine) -> planner.Rows:
-    """Return what leases should have."""
+    """Return the desired state of leases."""
     kinds: tuple[str, ...] = instance_reservations.KINDS
     if engine.nova is not None:
         kinds = (*kinds, leases.PHYSICAL_HOST)
@@ -96,8 +96,7 @@ def find(engine: Engine, there: Mapping[str, placement.Provider],
                 or seen.get(children[host].uuid)
                 != _as_seen(rows, host, children[host])]
     offered, found = _compare(engine, rows, suspects)
-    # NOTE: providers of reservations that are being changed are checked again
-    # next time in any case.
+    # Reservations that are being changed are checked again next time.
     unsettled = {each.node_uuid for each in found} | {
         host for host, one in offered.items() if any(
             machine.class_of(ident) in (one.offers or {})
@@ -106,8 +105,8 @@ def find(engine: Engine, there: Mapping[str, placement.Provider],
                 for host in suspects
                 if host in children and host not in unsettled}
     if found:
-        # NOTE: the reads are not of one moment, so differences count only if
-        # they are found again.
+        # The reads are not of one moment, so a difference has to be found
+        # twice.
         _, again = _compare(engine, read(engine), {
             each.node_uuid for each in found if each.node_uuid})
         found = [each for each in found if each in again]
@@ -130,7 +129,7 @@ def _flavors(engine: Engine) -> frozenset[str] | None:
         return frozenset(each.id for each in engine.nova.flavors()
                          if each.name == machine.FLAVOR_PREFIX + each.id)
     except errors.NovaUnavailable as exc:
-        # NOTE: the audit goes on without flavors.
+        # The audit continues without flavors.
         LOG.warning('The audit could not compare flavors: %s', exc)
         return None
 
@@ -156,9 +155,10 @@ def _as_seen(rows: planner.Rows, host: str,
 def repair(engine: Engine,
            differences: Collection[hold_audit.Difference]
            ) -> dict[hold_audit.Difference, str]:
-    """Repair what can be repaired, without deleting or changing servers.
+    """Repair differences, without deleting or changing servers.
 
-    :returns: why each difference remains, in words; empty if it is repaired.
+    :returns: the reason for which each difference remains, in words; empty if
+        it is repaired.
     """
     said: dict[hold_audit.Difference, str] = {}
     for ident in sorted({each.reservation_id for each in differences}):
@@ -186,8 +186,7 @@ def _repair(engine: Engine, ident: str,
               else lease_provider_flavors.read(engine, ident, counts))
 
     def before_each() -> None:
-        # NOTE: a lease that ends meanwhile deletes everything, and nothing
-        # must be created after that.
+        # The end of a lease deletes everything; create nothing after that.
         if read(engine).counts.get(ident) != counts:
             raise _Changed
     try:

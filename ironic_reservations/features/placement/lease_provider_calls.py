@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Reads what a lease has in Placement and Nova, and takes single steps."""
+"""Reads the state of a lease in Placement and Nova, and takes steps."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Act = machine.Act
 Answer = answers.Answer
 Outcome = answers.Outcome
 
-#: How often a write is tried against concurrent writes.
+#: The maximum number of attempts against concurrent writes.
 _TIMES = 6
 _PAUSES = (0.005, 0.05)
 
@@ -51,17 +51,17 @@ _Offers = Mapping[str, Mapping[str, Any]]
 def child_of(host: str) -> str:
     """Return the uuid of the lease provider of a host.
 
-    NOTE: it is derived from the host, so that it is created only once, and no
-    other provider is mistaken for it.
+    It is derived from the uuid of the host, so that it is created only once,
+    and no other provider is mistaken for it.
 
     :param host: the uuid of its own provider.
     """
     return str(uuid_module.uuid5(_NAMESPACE, host))
 
 
-def look(engine: Engine, wanted: machine.Desired,
-         hosts: Iterable[str] = ()) -> machine.Seen:
-    """Return what a lease reservation has in Placement and Nova.
+def observe(engine: Engine, wanted: machine.Desired,
+            hosts: Iterable[str] = ()) -> machine.Seen:
+    """Return the state of a lease reservation in Placement and Nova.
 
     :param hosts: further hosts to read.
     """
@@ -81,7 +81,7 @@ def look(engine: Engine, wanted: machine.Desired,
 
 
 def find_hosts(engine: Engine, class_name: str) -> list[str]:
-    """Return all hosts that offer a class, reading them one by one."""
+    """Return all hosts that offer a class, with a request for each host."""
     client = hold_calls.client(engine)
     found = []
     for provider in client.providers():
@@ -144,7 +144,7 @@ def _servers(nova: nova_client.Nova, wanted: machine.Desired,
 
 def _resizes(nova: nova_client.Nova,
              consumers: frozenset[str]) -> dict[str, machine.ResizeSeen]:
-    """Return which consumers stand for resizes and migrations of servers."""
+    """Return the consumers that are resizes or migrations of servers."""
     if not consumers:
         return {}
     return {each.uuid: machine.ResizeSeen(each.server, server.resized)

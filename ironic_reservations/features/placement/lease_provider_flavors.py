@@ -49,9 +49,9 @@ def of_instances(wanted: instance_reservations.InstanceReservation,
                  shared: bool) -> machine.DesiredFlavor:
     """Return the flavor for the instances of a reservation.
 
-    NOTE: the hold covers a whole node of Ironic, or everything that the
-    requested flavor needs of a compute host, so that only the traits remain to
-    be requested.
+    The hold covers a whole node of Ironic, or all resources that the requested
+    flavor needs of a compute host, so that only the traits remain to be
+    requested.
 
     :param shared: whether any of the hosts is a compute host.
     """
@@ -69,8 +69,8 @@ def of_instances(wanted: instance_reservations.InstanceReservation,
 def of_hosts(nodes: Iterable[mirrored_node.Node]) -> machine.DesiredFlavor:
     """Return the flavor for servers on whole nodes of Ironic.
 
-    NOTE: it has the size of the smallest node, which Nova compares with the
-    requirements of images; it is not changed when hosts are replaced.
+    It has the size of the smallest node, which Nova compares with the
+    requirements of images. It is not changed when hosts are replaced.
     """
     sizes = [dict(node.properties) for node in nodes]
 

@@ -12,9 +12,9 @@
 
 """Brings Placement and Nova to the state that a lease should have.
 
-It is level-triggered: read, take the steps that are left, read again. If it is
-interrupted, the next pass continues without a row that says so; the audit
-finds what no pass continues.
+It is level-triggered: read, take the remaining steps, read again. After an
+interruption, the next pass continues without a stored state; the audit finds a
+lease that no pass continues.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ _Failure = tuple[machine.Step, answers.Answer]
 class Result:
     """The result of bringing a lease to its state.
 
-    :ivar waits: what is not as it should be yet, in words.
+    :ivar waits: the differences from the desired state, in words.
     """
 
     waits: tuple[str, ...] = ()
 
     @property
     def done(self) -> bool:
-        """Whether everything is as it should be."""
+        """Whether the desired state is reached."""
         return not self.waits
 
 
@@ -89,7 +89,7 @@ def bring(engine: Engine, wanted: machine.Desired,
     hosts: frozenset[str] = frozenset()
     failures: list[_Failure] = []
     for _ in range(_ROUNDS):
-        seen = calls.look(engine, wanted, hosts)
+        seen = calls.observe(engine, wanted, hosts)
         left = machine.steps(wanted, seen, slots)
         if not left:
             return Result(tuple(machine.waits(wanted, seen)))
@@ -99,7 +99,7 @@ def bring(engine: Engine, wanted: machine.Desired,
         if any(step.act is Act.DELETE_CLASS
                and answer.outcome is Outcome.IN_USE
                for step, answer in failures):
-            # NOTE: a host that is not in the rows offers the class.
+            # A host that is not in the rows offers the class.
             more = {*calls.find_hosts(engine, wanted.class_name)}
             again, hosts = bool(more - hosts), hosts | more
         if failures and not again:
@@ -110,7 +110,7 @@ def bring(engine: Engine, wanted: machine.Desired,
 
 
 def used(engine: Engine, reservation_id: str, host: str) -> int:
-    """Return how many servers of a reservation are on a host."""
+    """Return the number of servers of a reservation on a host."""
     there = hold_calls.client(engine).usages(calls.child_of(host))
     return (there or {}).get(machine.class_of(reservation_id), 0)
 
@@ -118,10 +118,10 @@ def used(engine: Engine, reservation_id: str, host: str) -> int:
 def forget_host(engine: Engine, host: str) -> str:
     """Delete the lease provider of a host that was deleted from Ironic.
 
-    NOTE: those of other hosts are kept, since nova-compute fails if one that
-    it knows is gone.
+    NOTE: the providers of other hosts are kept, since nova-compute fails if a
+    provider that it knows is gone.
 
-    :returns: why it failed, in words; empty if it is deleted.
+    :returns: the reason of a failure, in words; empty if it is deleted.
     """
     answer = hold_calls.client(engine).delete_provider(
         calls.child_of(host))
@@ -131,7 +131,7 @@ def forget_host(engine: Engine, host: str) -> str:
 def _take_all(engine: Engine, wanted: machine.Desired,
               left: list[machine.Step],
               before_each: Callable[[], None]) -> list[_Failure]:
-    """Take steps until one fails that others need; return the failures."""
+    """Take steps until a step that others need fails; return the failures."""
     failures: list[_Failure] = []
     for step in left:
         if step.about in {failed.about for failed, _ in failures}:
@@ -145,7 +145,7 @@ def _take_all(engine: Engine, wanted: machine.Desired,
         failures.append((step, answer))
         if step.act not in _OF_ONE or answer.outcome in (
                 Outcome.UNCERTAIN, Outcome.REFUSED):
-            # NOTE: each of the others would have to wait for its time-outs.
+            # Each of the others would wait for a time-out.
             break
     return failures
 

@@ -28,8 +28,8 @@ def holds(engine: Engine) -> loop.Loop:
     """
     options = engine.conf.placement
     hosts = compute_mirror.ComputeMirror(engine)
-    # NOTE: failed tasks wait for their interval, so that a Placement that is
-    # in trouble gets no additional load.
+    # Failed tasks wait for their interval, to put no load on a failing
+    # Placement.
     tasks = [loop.Task(lambda _: sync.recover(engine),
                        options.recover_interval),
              loop.Task(lambda _: hosts.refresh(), options.hosts_interval,

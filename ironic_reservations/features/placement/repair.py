@@ -35,7 +35,7 @@ class Repair:
     """The result for a difference.
 
     :ivar done: whether it is repaired.
-    :ivar said: why not.
+    :ivar said: the reason if it is not.
     """
 
     difference: hold_audit.Difference
@@ -45,8 +45,8 @@ class Repair:
 
 def repair(engine: Engine,
            report: placement_audit.Report) -> list[Repair]:
-    """Repair what can be repaired, after checking each host again."""
-    # NOTE: orphans first, since one may keep a node from being held.
+    """Repair differences, after checking each host again."""
+    # Orphans first, since an orphan may prevent a hold of its node.
     order = sorted((one for one in report.differences
                     if not one.reservation_id), key=lambda one: (
                         one.kind is not Kind.ORPHAN, one))
@@ -68,11 +68,11 @@ def _repair_reservations(engine: Engine,
 
 def _repair(engine: Engine, difference: hold_audit.Difference) -> Repair:
     if difference.kind is Kind.UNCOUNTED:
-        # NOTE: the server is its owner's.
+        # The server belongs to its owner.
         return Repair(difference, False, difference.detail)
     try:
-        view = placement_audit.look(engine, difference.node_uuid,
-                                    not difference.shared)
+        view = placement_audit.check_host(engine, difference.node_uuid,
+                                          not difference.shared)
         if difference not in hold_audit.compare(view):
             return Repair(difference, not view.in_work, (
                 'Another process is changing it.' if view.in_work else ''))
@@ -92,7 +92,7 @@ def _repair(engine: Engine, difference: hold_audit.Difference) -> Repair:
 
 def _hold_again(engine: Engine, view: hold_audit.View,
                 consumer: str | None) -> str:
-    """Hold a host for its promises; return why that failed."""
+    """Hold a host for its promises; return the reason of a failure."""
     host = view.host
     old = next((hold for hold in host.held
                 if hold.consumer_uuid == consumer), None)
@@ -103,8 +103,8 @@ def _hold_again(engine: Engine, view: hold_audit.View,
     now = placement_audit.read_host(engine, host.uuid, host.exclusive)
     if now.node is None:
         return ''
-    # NOTE: by the present promises. A node that is promised to a lease and to
-    # a reservation within it is held once.
+    # A node that is promised to a lease and a reservation within it is held
+    # once.
     again = [promise for promise in now.unheld()
              if promise.owner in owners - view.in_work]
     for promise in again[:1] if host.exclusive else again:
@@ -132,13 +132,13 @@ def _remove_orphan(engine: Engine,
 
 
 def _remove_provider(engine: Engine, host: hold_audit.Host) -> str:
-    """Delete the provider of a deleted node; return why that failed."""
+    """Delete the provider of a deleted node; return a reason on failure."""
     if not all(hold_release.give_up(engine, hold) for hold in host.held):
         return 'It is not known whether the hold is gone.'
     if engine.ironic is None or engine.ironic.node(
             host.uuid) is not None:
         return 'Ironic does not confirm that the node is gone.'
-    # NOTE: its child has to be deleted first; Nova deletes both.
+    # Its child has to be deleted first; Nova deletes both.
     said = lease_provider_sync.forget_host(engine, host.uuid)
     if said:
         return said

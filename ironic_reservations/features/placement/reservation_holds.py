@@ -46,9 +46,9 @@ from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
 
-#: How often, and for how many seconds each time, a repeated request waits for
+#: The number and the length in seconds of the waits of a repeated request for
 #: an earlier one that is holding the node.
-_LOOKS = 20
+_WAITS = 20
 _PAUSE = 0.05
 
 _Verdict = hold_cases.Verdict
@@ -60,7 +60,7 @@ _CODES: Mapping[_Verdict, str] = {
 
 
 def class_of(node: mirrored_node.Node) -> str | reasons.Reason:
-    """Return the class of a node in Placement, or why it has none."""
+    """Return the class of a node in Placement, or the reason for none."""
     try:
         return flavors.class_of_node(node.resource_class)
     except ValueError as exc:
@@ -81,7 +81,7 @@ def hold(engine: Engine, intended: holds.Hold,
          reservation: node_reservation.Reservation) -> reasons.Reason | None:
     """Hold the node of a new reservation.
 
-    :returns: why it cannot be held; then the reservation has been ended.
+    :returns: the obstacle; then the reservation has been ended.
     :raises PlacementUnavailable: Placement does not answer; then the
         reservation has been ended, too.
     """
@@ -94,12 +94,12 @@ def ensure(engine: Engine,
            reservation: node_reservation.Reservation) -> reasons.Reason | None:
     """Ensure that the node of an earlier reservation is held.
 
-    :returns: why it cannot be held; then the reservation has been ended.
+    :returns: the obstacle; then the reservation has been ended.
     :raises Conflict: the reservation is gone.
     """
     if reservation.state is not node_reservation.State.RESERVED:
         return None
-    for _ in range(_LOOKS):
+    for _ in range(_WAITS):
         with engine.database.read() as connection:
             still = db_reservations.read_by_uuid(connection,
                                                  reservation.uuid)
@@ -136,11 +136,11 @@ def ensure(engine: Engine,
 
 def _check_there(engine: Engine,
                  reservation: node_reservation.Reservation) -> None:
-    """Check that a reservation whose node was just held still exists.
+    """Check that the reservation of a node that was just held still exists.
 
-    NOTE: a process that found the first attempt failed may have ended both
-    since they were read, or the reservation may have been made again on
-    another node; a hold without a promise is released later.
+    After a failed first attempt, another process may have ended both since
+    they were read, or the reservation may have been made again on another
+    node. A hold without a promise is released later.
     """
     with engine.database.read() as connection:
         still = db_reservations.read_by_uuid(connection, reservation.uuid)
@@ -150,9 +150,9 @@ def _check_there(engine: Engine,
 
 def _is_made(there: node_reservation.Reservation | None,
              reservation: node_reservation.Reservation) -> bool:
-    """Return whether a reservation is the one that was read before.
+    """Return whether a reservation is the same that was read before.
 
-    NOTE: clients may reuse a uuid.
+    A client may reuse a uuid.
     """
     return there is not None and (there.node_uuid, there.created_at) == (
         reservation.node_uuid, reservation.created_at)
@@ -160,9 +160,9 @@ def _is_made(there: node_reservation.Reservation | None,
 
 def without_room(engine: Engine,
                  request: pick.NodeRequest) -> dict[str, reasons.Reason]:
-    """Return the nodes that others have in Placement, with a few requests.
+    """Return the nodes of other consumers in Placement, in a few requests.
 
-    NOTE: nodes with holds of ours are left out, since releasing one may make
+    Nodes with holds of ours are left out, since a release of one may make
     room.
     """
     with engine.database.read() as connection:
@@ -205,7 +205,7 @@ def _obstacle(result: hold_cases.Result,
               node_uuid: str) -> reasons.Reason | None:
     if result.verdict in (_Verdict.HELD, _Verdict.INSTANCE):
         return None
-    told = {
+    sentences = {
         _Verdict.TAKEN: 'is held in Placement by '
                         + ', '.join(result.consumers),
         _Verdict.CLOSED: 'is closed in Placement, so that Nova offers it to '
@@ -214,4 +214,4 @@ def _obstacle(result: hold_cases.Result,
                           + result.said.rstrip('.'),
         _Verdict.BUSY: 'is being changed in Placement by another request'}
     return reasons.Reason(node_uuid, _CODES[result.verdict],
-                          told[result.verdict])
+                          sentences[result.verdict])

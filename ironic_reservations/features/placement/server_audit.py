@@ -9,7 +9,7 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""Compares the servers on compute hosts with what Placement counts there."""
+"""Compares the servers on compute hosts with their usage in Placement."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LOG = log.getLogger(__name__)
 
 def find(engine: Engine, hosts: Mapping[str, str]
          ) -> list[hold_audit.Difference]:
-    """Return the servers that have more than Placement counts.
+    """Return the servers that use more than Placement counts.
 
     :param hosts: the names of compute hosts by the uuids of their providers.
     """
@@ -48,12 +48,12 @@ def find(engine: Engine, hosts: Mapping[str, str]
         for host, name in sorted(hosts.items()):
             there = _compare(engine, engine.nova, host, name)
             if there:
-                # NOTE: the reads are not of one moment, so differences count
-                # only if they are found again.
+                # The reads are not of one moment, so a difference has to be
+                # found twice.
                 again = _compare(engine, engine.nova, host, name)
                 found += [each for each in there if each in again]
     except errors.NovaUnavailable as exc:
-        # NOTE: the audit goes on without servers.
+        # The audit continues without servers.
         LOG.warning('The audit could not compare servers: %s', exc)
     return found
 

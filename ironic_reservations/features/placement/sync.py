@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Brings Placement and our rows into agreement, again and again.
+"""Brings Placement and our rows into agreement, periodically.
 
-Any number of processes may do this at the same time; what one has done, the
-others find done.
+Any number of processes may do this at the same time: work of one process is
+found done by the others.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ def recover(engine: Engine) -> None:
 
 
 def audit(engine: Engine, repair: bool, everything: bool = False) -> Audited:
-    """Compare, repair what can be repaired, and store the result.
+    """Compare, repair differences, and store the result.
 
     :param repair: whether to repair anything.
-    :param everything: check each node, also those that were in order.
+    :param everything: check each node, also if it was in order.
     """
     if repair:
         deployed_holds.hand_over_all(engine)

@@ -28,5 +28,5 @@ class Queue(feature.Feature):
     def dates(self, engine: Engine) -> Iterable[feature.DatesTask]:
         """Return the task that moves leases to earlier starts."""
         queue = long_queue.LongQueue()
-        return [(lambda goes_on: pull.pull(engine, goes_on, queue),
+        return [(lambda goes_on: pull.move_earlier(engine, goes_on, queue),
                  engine.conf.leases.queue_interval)]

@@ -49,12 +49,13 @@ LOG = log.getLogger(__name__)
 
 
 
-def pull(engine: Engine, goes_on: Callable[[], bool] = lambda: True,
-         queue: long_queue.LongQueue | None = None) -> int:
+def move_earlier(engine: Engine,
+                 goes_on: Callable[[], bool] = lambda: True,
+                 queue: long_queue.LongQueue | None = None) -> int:
     """Move queued leases to an earlier start where possible.
 
-    NOTE: all of them are considered, since a project with many leases that
-    cannot start earlier would hold up all leases behind them.
+    All of them are planned, since a project with many leases that cannot start
+    earlier would delay all leases behind them.
 
     :param goes_on: called before each lease; ``False`` ends the pass.
     :param queue: what is known of earlier passes; ``None``: nothing.
@@ -70,18 +71,19 @@ def pull(engine: Engine, goes_on: Callable[[], bool] = lambda: True,
         queue.begin(engine.snapshots.snapshot(engine.database, now,
                                               queue.requirements()))
     except (errors.Contention, db_connection.Conflict) as exc:
-        # NOTE: the next pass tries again.
+        # The next pass tries again.
         LOG.debug('The queue is left alone for now: %s', exc)
         return 0
-    pulled = _pull(engine, waiting, goes_on, queue)
+    earlier = _move_all(engine, waiting, goes_on, queue)
     queue.end()
-    return pulled
+    return earlier
 
 
-def _pull(engine: Engine, waiting: Sequence[str],
-          goes_on: Callable[[], bool], queue: long_queue.LongQueue) -> int:
+def _move_all(engine: Engine, waiting: Sequence[str],
+              goes_on: Callable[[], bool],
+              queue: long_queue.LongQueue) -> int:
     """Move some queued leases to an earlier start; return how many moved."""
-    pulled = 0
+    earlier = 0
     for lease_id in waiting:
         if not goes_on():
             break
@@ -92,11 +94,11 @@ def _pull(engine: Engine, waiting: Sequence[str],
                 engine, functools.partial(_plan, engine, lease_id, queue))
         except (errors.Contention, errors.LeaseNotFound,
                 errors.LeaseRefused) as exc:
-            # NOTE: the next pass tries again.
+            # The next pass tries again.
             LOG.debug('The lease %s starts no earlier yet: %s', lease_id, exc)
             continue
-        pulled += moved
-    return pulled
+        earlier += moved
+    return earlier
 
 
 def _plan(engine: Engine, lease_id: str,

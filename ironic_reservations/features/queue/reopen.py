@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Open the dates of a lease, or change how far they are open."""
+"""Open the dates of a lease, or change the window of its open dates."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def reopened(conf: cfg.ConfigOpts, lease: leases.Lease,
     It keeps its planned start if this is still within its window.
 
     :param allowed: the limits of the caller.
-    :raises LeaseFrozen: it has started, or its dates are fixed.
+    :raises LeaseFrozen: the lease has started, or its dates are fixed.
     :raises InvalidValue: its dates are not open, or the window is too short.
-    :raises LeaseLimit: it is too long, or too far away.
+    :raises LeaseLimit: the lease is too long, or too far in the future.
     """
     there = lease.between
     if asked.between is None:
@@ -64,17 +64,17 @@ def reopened(conf: cfg.ConfigOpts, lease: leases.Lease,
     if start < first or start + length > latest:
         start = max(first, now)
     request_checks.check_window(allowed, start, start + length, now)
-    told = lease.before_end
-    if told is not None and length != lease.end - lease.start:
-        told = max(lease.start,
-                   lease.start + length - (lease.end - told))
+    warned_at = lease.before_end
+    if warned_at is not None and length != lease.end - lease.start:
+        warned_at = max(lease.start,
+                        lease.start + length - (lease.end - warned_at))
     after = dataclasses.replace(
-        lease, end=lease.start + length, before_end=told,
+        lease, end=lease.start + length, before_end=warned_at,
         between=request_checks.between(conf, first, flexible),
-        events=lease_dates.events(lease, lease.start, told,
+        events=lease_dates.events(lease, lease.start, warned_at,
                                   lease.start + length, now))
     after = lease_dates.starting_at(after, start, now)
     if dataclasses.replace(after, updated_at=lease.updated_at) == lease:
         return lease
-    # NOTE: a lease whose dates are open does not wait in the queue.
+    # A lease with open dates does not wait in the queue.
     return dataclasses.replace(after, queued=None)

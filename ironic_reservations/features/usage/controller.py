@@ -46,16 +46,16 @@ class UsageController(rest.Controller):
             call, 'get_all' if every or project != own else 'get',
             project_id=project)
         by = basic.given(call.query.by)
-        told = engine_usage.read(self._engine, engine_usage.UsageRequest(
+        report = engine_usage.read(self._engine, engine_usage.UsageRequest(
             basic.given(call.query.first_day),
             basic.given(call.query.last_day), project, every,
             tuple(usage.Group) if by is None
             else [usage.Group(word) for word in by]))
         return expose.answer({'usage': {
-            'first_day': told.first.isoformat(),
-            'last_day': told.last.isoformat(),
-            'hours': [_shape(row) for row in told.rows],
-            'total': _hours(told.total)}})
+            'first_day': report.first.isoformat(),
+            'last_day': report.last.isoformat(),
+            'hours': [_shape(row) for row in report.rows],
+            'total': _hours(report.total)}})
 
 
 def _shape(row: usage.Usage) -> dict[str, Any]:

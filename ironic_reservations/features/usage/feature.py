@@ -36,7 +36,7 @@ class _Part(feature.Part):
     """The usage that one change begins or ends.
 
     :ivar deployed: nodes that are deployed.
-    :ivar lasts: whether they still are.
+    :ivar lasts: whether these nodes are still deployed.
     :ivar gone: the bookings that are deleted, with their leases.
     :ivar unused: the bookings whose nodes were released.
     """
@@ -50,7 +50,7 @@ class _Part(feature.Part):
     def write(self, connection: sa.Connection) -> None:
         """Write the beginnings and the totals.
 
-        :raises Conflict: another process has written one of them.
+        :raises Conflict: another process has written one of these rows.
         """
         now = self.change.planned_at
         periods.begin(connection, self.deployed, now, self.lasts)
@@ -93,5 +93,5 @@ class Usage(feature.Feature):
         return part if part.deployed or part.gone or part.unused else None
 
     def follow_nodes(self, engine: Engine) -> None:
-        """Record which nodes of leases are deployed."""
+        """Record the nodes of leases that are deployed."""
         usage.record_deployments(engine)

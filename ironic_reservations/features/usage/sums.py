@@ -31,8 +31,8 @@ _Key = tuple[str | None, str | None]
 class _Days:
     """Host microseconds by day.
 
-    NOTE: whole days are stored as changes at their start and end, so that a
-    year costs no more than a day.
+    Whole days are stored as changes at their start and end, so that a year
+    costs no more than a day.
     """
 
     def __init__(self, count: int) -> None:
@@ -67,7 +67,7 @@ def divide(spells: Iterable[usage.Spell], first: datetime.date, days: int,
     :param first: the first day.
     :param days: the number of days.
     :param now: bound and deployed hosts count until then.
-    :param by: what to distinguish.
+    :param by: the properties by which to group.
     :returns: the sums that are not zero, by day, project and class.
     """
     begin = datetime.datetime.combine(first, datetime.time(),

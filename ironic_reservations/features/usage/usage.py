@@ -25,10 +25,10 @@ from ironic_reservations.features.usage import periods as db_usage_periods
 from ironic_reservations.features.usage import sums as lifecycle_usage
 from ironic_reservations.features.usage import values as usage
 
-#: How many days a request may cover, and how many it covers by default.
+#: The maximum number of days of a request, and the default.
 MOST_DAYS = 366
 DAYS = 30
-#: How many rows an answer has at most.
+#: The maximum number of rows of an answer.
 MOST_ROWS = 20000
 
 
@@ -39,8 +39,8 @@ class UsageRequest:
     :ivar first: the first day, in UTC; ``None``: :data:`DAYS` before the last.
     :ivar last: the last day; ``None``: today.
     :ivar project_id: the project; ``None``: usage without a project.
-    :ivar every: whether all projects are asked for.
-    :ivar by: how the rows are grouped.
+    :ivar every: whether all projects are requested.
+    :ivar by: the properties by which the rows are grouped.
     """
 
     first: datetime.date | None = None
@@ -54,7 +54,7 @@ class UsageRequest:
 class UsageReport:
     """The answer to a request for usage.
 
-    :ivar rows: one for each day, project and class, as far as asked for.
+    :ivar rows: one for each day, project and class, as far as requested.
     :ivar total: the sum of all rows.
     """
 
@@ -109,7 +109,7 @@ def _check_rows(spells: Collection[usage.Spell],
 
 
 def record_deployments(engine: Engine) -> None:
-    """Record which nodes of leases are deployed, and which no longer are."""
+    """Record the nodes of leases that are deployed, or no longer deployed."""
     now = engine.clock()
     with engine.database.read() as connection:
         begun = db_usage_periods.read_unrecorded(connection, now)
@@ -121,6 +121,5 @@ def record_deployments(engine: Engine) -> None:
             db_usage_periods.begin(connection, begun, now)
             db_usage_periods.finish(connection, over, now)
     except db_connection.Conflict:
-        # NOTE: the guard or another process has recorded one of them; the next
-        # pass records the others.
+        # Another process has recorded one; the next pass records the others.
         return

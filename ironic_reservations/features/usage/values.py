@@ -33,7 +33,8 @@ class Spell:
 
     :ivar resource_class: of the hosts; empty: none.
     :ivar promised: whether they were promised over the whole period.
-    :ivar bound_until: until when they were bound; ``None``: not at all.
+    :ivar bound_until: the end of the time for which they were bound; ``None``:
+        never.
     :ivar deployed: whether this is a period of deployed hosts, and nothing
         else.
     """

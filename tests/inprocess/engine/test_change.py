@@ -123,7 +123,7 @@ class TestCommitThatBecomesVisibleLate(timelines.TestCase):
         first = self.leasing.create(1, 3)
         lease = self.leasing.create(1, 2, queue=True)
         self.leasing.end(first)
-        self.assertEqual(1, self.late(lambda: pull.pull(self.engine)))
+        self.assertEqual(1, self.late(lambda: pull.move_earlier(self.engine)))
         self.assertEqual([(announce.LEASE_UPDATE, lease.id,
                            announce.MOVED_EARLIER)], self.told)
 

@@ -88,6 +88,6 @@ class TestChangeWithinLimits(open_dates.TestCase):
         lease = self.leasing.create(1, 3, leasing.wish(1, 2),
                                     leasing.wish(1), queue=True)
         self.leasing.end(blocker)
-        lease_pull.pull(self.engine)
+        lease_pull.move_earlier(self.engine)
         self.assert_sound()
         self.assertEqual((1, 3), self.hours(lease))

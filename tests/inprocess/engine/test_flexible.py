@@ -297,7 +297,7 @@ class TestStalls(open_dates.TestCase):
         self.assertEqual((6, 8), self.hours(waits))
         self.leasing.end(first)
         self.stall(3)
-        self.assertEqual(1, lease_pull.pull(self.engine))
+        self.assertEqual(1, lease_pull.move_earlier(self.engine))
         self.assertEqual((3, 5), self.hours(waits))
         self.assert_sound()
 
@@ -407,7 +407,7 @@ class TestProofs(open_dates.TestCase):
     def test_many_far_away_do_not_hide_one_that_is_near(self):
         gold, silver = self.gold_and_silver()
         self.leasing.hosts(3, resource_class='silver')
-        self.patch(lease_slides, '_LOOKED_AT', 3)
+        self.patch(lease_slides, '_MOST_READ', 3)
         loose = self.flexible(4, 20, 4, gold)
         for _ in range(4):
             self.flexible(1000, 2000, 1, silver, project_id='others')

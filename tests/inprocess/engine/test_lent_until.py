@@ -71,7 +71,7 @@ class TestLentUntil(owned_nodes.TestCase):
                 wanted = model.CalendarRequest(leasing.at(0), leasing.at(last),
                                       loans=loans)
                 viewer = model.Viewer(project)
-                looked = calendars.look(wanted, viewer)
+                looked = calendars.read(wanted, viewer)
                 self.assertEqual(looked.sequence,
                                  calendars.sequence(wanted, viewer))
                 group, = looked.calendar().classes

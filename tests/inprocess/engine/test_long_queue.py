@@ -33,7 +33,7 @@ class TestLongQueue(open_dates.TestCase):
         first = self.leasing.create(0, 5, silver)
         lease = self.leasing.create(1, 3, silver, queue=True)
         self.leasing.end(first)
-        lease_pull.pull(self.engine)
+        lease_pull.move_earlier(self.engine)
         self.assertEqual((1, 3), self.hours(lease))
 
 
@@ -53,7 +53,7 @@ class TestNothingHasChanged(open_dates.TestCase):
         planned = lease_pull.lease_replan.earliest
         with mock.patch.object(lease_pull.lease_replan, 'earliest',
                                side_effect=planned) as earliest:
-            lease_pull.pull(self.engine, queue=self.queue)
+            lease_pull.move_earlier(self.engine, queue=self.queue)
         return earliest.call_count
 
     def test_it_is_not_planned_again_while_nothing_changes(self):

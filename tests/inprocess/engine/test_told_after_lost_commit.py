@@ -127,8 +127,8 @@ class TestToldAfterLostCommit(timelines.TestCase):
         self.assertEqual(leasing.at(3), lease.start)
         self.leasing.end(first)
         self.assertEqual(1, self.is_told_once(
-            lambda: pull.pull(self.engine), announce.LEASE_UPDATE, lease.id,
-            announce.MOVED_EARLIER))
+            lambda: pull.move_earlier(self.engine), announce.LEASE_UPDATE,
+            lease.id, announce.MOVED_EARLIER))
 
     def test_maintenance(self):
         """It is also told who has the node."""

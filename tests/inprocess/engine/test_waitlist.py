@@ -40,7 +40,7 @@ class _Waitlist(open_dates.TestCase):
         return self.leasing.create(start, end, *wishes, queue=True, **more)
 
     def pull(self):
-        return lease_pull.pull(self.engine)
+        return lease_pull.move_earlier(self.engine)
 
 
 @servers.also

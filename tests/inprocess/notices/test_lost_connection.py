@@ -146,7 +146,7 @@ class _AnyChannel:
             with contextlib.suppress(errors.DatabaseUnavailable):
                 outbox_claims.take(self.engine, [self.outbox()[0]['id']], 60)
             self.world.lose_next_write(after=False)
-            outbox_claims.let_go(self.engine, at_once=True)
+            outbox_claims.release_own(self.engine, at_once=True)
             self.world.clock.advance(5)
         self.assertLessEqual(len(self.engine.unsent), 60 / 5 + 1)
 
@@ -158,7 +158,7 @@ class _AnyChannel:
                          other.timer(), 60, wait=0)
 
         def drop():
-            outbox_claims.let_go(other, at_once=True)
+            outbox_claims.release_own(other, at_once=True)
             if len(other.unsent):
                 raise errors.OutcomeUnknown
         dropping = threading.Thread(target=lambda: retry.until_committed(

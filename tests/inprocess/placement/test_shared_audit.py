@@ -147,7 +147,7 @@ class _BothKinds:
                 self.work()
             return there
         self.engine.placement.allocated = then
-        view = placement_audit.look(self.engine, host, self.exclusive)
+        view = placement_audit.check_host(self.engine, host, self.exclusive)
         self.assertEqual([], hold_audit.compare(view))
         self.assertEqual([leasing.BOUND], self.states(lease))
 

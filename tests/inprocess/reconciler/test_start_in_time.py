@@ -59,7 +59,7 @@ class TestStartInTime(leases.TestCase):
 
     def test_at_the_earlier_start_that_it_was_moved_to(self):
         lease = self.queued()
-        self.assertEqual(1, pull.pull(self.engine))
+        self.assertEqual(1, pull.move_earlier(self.engine))
         self.assert_starts(lease, 3)
 
     def test_at_the_start_that_its_owner_set_instead_of_a_promised_one(self):

@@ -188,7 +188,7 @@ class TestCalendars(timelines.TestCase):
         calendars = calendar.Calendars(self.engine)
         wanted = model.CalendarRequest(leasing.at(0), leasing.at(8))
         viewer = model.Viewer()
-        before = calendars.look(wanted, viewer)
+        before = calendars.read(wanted, viewer)
         older = calendars._free
         self.leasing.create(1, 2)
         original = calendar._sequence
@@ -197,7 +197,7 @@ class TestCalendars(timelines.TestCase):
             calendars._free = older
             return original(*given)
         with mock.patch.object(calendar, '_sequence', come_in_between):
-            after = calendars.look(wanted, viewer)
+            after = calendars.read(wanted, viewer)
         self.assertNotEqual(before.sequence, after.sequence)
         self.assertEqual([(0, 2)], before.calendar().classes[0].steps)
         self.assertIn((3600, 1), after.calendar().classes[0].steps)
@@ -210,7 +210,7 @@ class TestCalendars(timelines.TestCase):
         calendars = calendar.Calendars(self.engine)
 
         def look(hours):
-            found = calendars.look(model.CalendarRequest(
+            found = calendars.read(model.CalendarRequest(
                 leasing.at(0), leasing.at(hours)), model.Viewer())
             return found.calendar().classes[0].steps
         all_of_them = look(10)

@@ -252,7 +252,7 @@ class TestLeaseStatements(timelines.TestCase):
                 with mock.patch.object(cache, '_COMPARED', 3600):
                     seen[nodes, limit, rows] = (
                         self.cost(lambda w=wanted, d=drawn, c=calendars:
-                                        d.append(c.look(w, viewer)
+                                        d.append(c.read(w, viewer)
                                                  .calendar())),
                         self.cost(calendars.sequence, wanted, viewer))
                 self.assertEqual(limit if rows else 0,

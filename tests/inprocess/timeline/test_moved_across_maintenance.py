@@ -191,7 +191,7 @@ class TestBetweenPlanAndCommit(open_dates.TestCase):
         lease = self.leasing.create(1, 3, queue=True)
         self.leasing.end(first)
         self.window(node)
-        lease_pull.pull(self.engine)
+        lease_pull.move_earlier(self.engine)
         self.assertEqual((3, 5), self.hours(lease))
         self.assert_uncrossed()
 

@@ -42,8 +42,8 @@ def apply() -> None:
         begin(self, engine, ironic, there)
         self._ironic = _Blind(ironic, there.window_id)
     sync._Sync.__init__ = wrong  # type: ignore[method-assign]
-    assert sync._Sync._look_again and permitted.check
-    sync._Sync._look_again = (  # type: ignore[method-assign]
+    assert sync._Sync._check_unchanged and permitted.check
+    sync._Sync._check_unchanged = (  # type: ignore[method-assign]
         lambda *arguments: None)
     permitted.check = lambda *arguments: None
 

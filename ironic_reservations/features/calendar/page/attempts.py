@@ -12,8 +12,8 @@
 
 """Limits attempts to sign in, by user and at the same time.
 
-NOTE: the counts are kept by each process, so that N processes allow N times as
-many. Keystone has its own limits, if they are configured.
+Each process has its own counts, so N processes allow N times as many. Keystone
+has its own limits, if they are configured.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ import threading
 from ironic_reservations import clock
 from ironic_reservations import errors
 
-#: How many failures one user may have from one address in WINDOW seconds.
+#: The maximum number of failures by user and address in WINDOW seconds.
 FAILURES = 10
 WINDOW = 300.0
-#: How many attempts are checked at once, how many of them from one address,
-#: and how long others wait, in seconds.
+#: The maximum number of concurrent attempts, the same for one address, and the
+#: time for which others wait, in seconds.
 _AT_ONCE = 4
 _OF_ADDRESS = 2
 _WAIT = 1.0
-#: How many users and addresses are remembered; the oldest are forgotten.
+#: The maximum number of remembered users and addresses.
 _REMEMBERED = 10000
 
 
@@ -49,9 +49,9 @@ class Attempts:
         self._timer = timer
         self._lock = threading.Lock()
         self._places = threading.Condition()
-        #: How many attempts are being checked, by address.
+        #: The number of attempts being checked, by address.
         self._checked: collections.Counter[str] = collections.Counter()
-        #: When the first failure was, and how many there have been since.
+        #: The time of the first failure, and the number of failures since.
         self._failures: collections.OrderedDict[bytes, tuple[float, int]] = (
             collections.OrderedDict())
 
@@ -63,8 +63,7 @@ class Attempts:
         :raises TooManyAttempts: the user has failed too often, or too many
             users try at once.
         """
-        # NOTE: a hash, since clients choose the names: its size is fixed, and
-        # the names cannot be read from it.
+        # Clients choose the names; a hash has a fixed size and hides them.
         who = hashlib.sha256(f'{address}\0{user}'.encode(
             'utf-8', 'surrogatepass')).digest()
         self._check(who)
@@ -81,10 +80,10 @@ class Attempts:
             self._leave(address)
 
     def _enter(self, address: str) -> None:
-        """Take one of the places.
+        """Enter the block as soon as a place is free.
 
-        NOTE: one address never has all of them, so that no client who guesses
-        keeps all others out.
+        One address never has all places, so a client that guesses passwords
+        cannot keep all others out.
         """
         with self._places:
             if not self._places.wait_for(
@@ -99,7 +98,7 @@ class Attempts:
     def _leave(self, address: str) -> None:
         with self._places:
             self._checked[address] -= 1
-            # NOTE: only addresses that try now are remembered.
+            # Adding an empty counter removes addresses with a count of zero.
             self._checked += collections.Counter()
             self._places.notify_all()
 

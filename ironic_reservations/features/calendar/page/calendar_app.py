@@ -48,7 +48,7 @@ _API = '/api'
 _SESSION = '/session'
 _STATIC = '/static/'
 _READS = ('GET', 'HEAD', 'OPTIONS')
-#: The maximum size of a sign-in, which is a few names and a password.
+#: The maximum size of a sign-in: a few names and a password.
 _MAX_SIGN_IN = 8192
 #: Each path has one spelling: no empty parts, no "." or "..", no characters
 #: that a proxy might decode or cut off.
@@ -89,7 +89,9 @@ def make(conf: cfg.ConfigOpts, strategy: sessions.Strategy,
 
 
 class Beside:
-    """Sends the calendar's paths to it, and all others to the API."""
+    """Sends the paths of the calendar to its application, and others to the
+    API.
+    """
 
     def __init__(self, api: wsgi.Application,
                  calendar: wsgi.Application) -> None:
@@ -155,10 +157,9 @@ class CalendarApp:
         if value is None:
             value = begun = self._strategy.begin()
         try:
-            session = self._strategy.look(value, _alone(environ))
+            session = self._strategy.authenticate(value, _alone(environ))
         except errors.SessionEnded:
-            # NOTE: not an error, since the page asks whether there is a
-            # session. The useless cookie is deleted.
+            # No error: the page asks whether it has a session.
             gone = ([self._forget(environ)] if cookies.read(environ) is not
                     None else [])
             return _json(self._document(None, None), gone)
@@ -169,7 +170,7 @@ class CalendarApp:
         cookies.check_origin(environ)
         value = self._strategy.sign_in(
             body.Body(environ, _MAX_SIGN_IN).expect_json(), environ)
-        session = self._strategy.look(value, _alone(environ))
+        session = self._strategy.authenticate(value, _alone(environ))
         return _json(self._document(session, value),
                      [self._keep(environ, value)])
 
@@ -181,7 +182,7 @@ class CalendarApp:
             try:
                 self._strategy.sign_out(value)
             except errors.KeystoneUnavailable as exc:
-                # NOTE: the session of this browser is ended in any case.
+                # The session of this browser is ended in any case.
                 refusal = self._refusal(errors.KeystoneUnavailable(
                     'This browser has forgotten the session, but Keystone '
                     'does not answer, so that its token stays valid until it '
@@ -266,7 +267,7 @@ def _check_plain(environ: wsgi.Environ, below: str) -> None:
 
 
 def _to_the_page(environ: wsgi.Environ) -> wsgi.Answer:
-    # NOTE: relative, so that it is right behind any proxy.
+    # A relative path is right behind any proxy.
     where = url.CALENDAR.rpartition('/')[2]
     return wsgi.Answer(308, [('Location', f'{where}/'),
                              ('Content-Length', '0')], b'')

@@ -26,10 +26,10 @@ _WITH_PORT = re.compile(r'(\[[^]]*\]|[^:]*):[^:]*')
 
 
 class FromProxy:
-    """Notes the address that the proxy in front of the service has seen.
+    """Stores the address of the client that the proxy in front has seen.
 
-    NOTE: the last one of the list. The others are whatever the client sends,
-    who would be another client with each request.
+    It is the last address of the list. A client can choose the others, and
+    change them with each request.
     """
 
     def __init__(self, application: wsgi.Application) -> None:

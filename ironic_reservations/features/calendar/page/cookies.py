@@ -39,8 +39,8 @@ def fits(value: str) -> bool:
 def read(environ: wsgi.Environ) -> str | None:
     """Return the value of the session cookie, ``None`` without one.
 
-    NOTE: another application of the same host or domain may set a cookie of
-    the same name. If there are two, neither is used.
+    Another application of the same host or domain may set a cookie of the same
+    name. If there are two, neither is used.
     """
     found = []
     for part in environ.get('HTTP_COOKIE', '').split(';'):
@@ -55,7 +55,7 @@ def read(environ: wsgi.Environ) -> str | None:
 def written(value: str, path: str, secure: bool) -> tuple[str, str]:
     """Return the header that sets the cookie.
 
-    NOTE: without an expiry: the browser deletes it when it is closed; the
+    It has no expiry: the browser deletes it when the browser is closed. The
     session may end before.
 
     :param path: of the cookie.
@@ -81,9 +81,9 @@ def csrf(value: str) -> str:
 
 
 def check_origin(environ: wsgi.Environ) -> None:
-    """Raise if another site made the browser send a request.
+    """Check that no other site made the browser send a request.
 
-    :raises CsrfTokenInvalid: the browser says so.
+    :raises CsrfTokenInvalid: the headers of the browser name another site.
     """
     if environ.get('HTTP_SEC_FETCH_SITE', '') not in _SITES:
         raise errors.CsrfTokenInvalid(
@@ -92,7 +92,7 @@ def check_origin(environ: wsgi.Environ) -> None:
 
 
 def check_csrf(environ: wsgi.Environ, value: str | None) -> None:
-    """Raise unless a request comes from the page itself.
+    """Check that a request comes from the page itself.
 
     :param value: of the session cookie.
     :raises CsrfTokenInvalid: the CSRF token is missing or wrong.

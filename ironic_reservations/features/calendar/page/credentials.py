@@ -26,11 +26,11 @@ def read(document: Any, required: tuple[str, ...],
          optional: tuple[str, ...] = ()) -> dict[str, str]:
     """Return the values of a document by their names.
 
-    NOTE: values are never returned in errors nor logged, and neither are
-    unknown keys: one of them may be a password.
+    Errors and logs contain no values and no unknown keys, since each of them
+    may be a password.
 
-    :raises Malformed: it is no object.
-    :raises UnknownKey: it has another key.
+    :raises Malformed: the document is no object.
+    :raises UnknownKey: the document has another key.
     :raises InvalidValue: a value is missing, too long, or no string.
     """
     if not isinstance(document, dict):

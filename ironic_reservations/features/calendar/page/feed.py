@@ -12,8 +12,7 @@
 
 """Writes leases as an iCalendar document (RFC 5545).
 
-NOTE: this uses the library icalendar for the escaping, folding and encoding of
-names.
+The library icalendar escapes, folds and encodes the names.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ _REFRESH = datetime.timedelta(minutes=15)
 def written(found: Iterable[leases.Lease], name: str) -> bytes:
     """Return the calendar of leases.
 
-    NOTE: it contains no proof, and no time at which it was written, so that it
-    changes only if the leases do.
+    It contains no proof, and no time of writing, so it changes only if the
+    leases change.
     """
     calendar = icalendar.Calendar()
     calendar.add('prodid', _PRODUCT)
@@ -61,7 +60,7 @@ def _event(lease: leases.Lease) -> icalendar.Event:
     event.add('summary', _printable(lease.name))
     event.add('description', _description(lease))
     event.add('status', _status(lease))
-    # NOTE: a lease does not make the person busy.
+    # A lease does not make the person busy.
     event.add('transp', 'TRANSPARENT')
     return event
 

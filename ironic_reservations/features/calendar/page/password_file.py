@@ -69,8 +69,8 @@ class PasswordFile:
     def fingerprint(self, user_id: str | None) -> str | None:
         """Return a fingerprint of a user's present password.
 
-        NOTE: it is stored, so it must not reveal the hash in the file, nor
-        allow passwords to be tried.
+        The fingerprint is stored, so it must not reveal the hash in the file,
+        nor allow passwords to be tried.
 
         :returns: ``None``: the user is not in the file.
         :raises Unexpected: the file cannot be read.
@@ -90,7 +90,7 @@ class PasswordFile:
         with self._attempts.one(client_address.of(environ), user):
             entries = self._entries()
             known = entries.get(user)
-            # NOTE: unknown users take the same time as known ones.
+            # A sign-in of an unknown user takes the same time.
             against = known or next(iter(entries.values()), None)
             if against is None or not _matches(
                     given['password'], against) or known is None:
@@ -98,12 +98,12 @@ class PasswordFile:
         until = int(clock.utc_now().timestamp()) + self._lifetime
         return _signed(user, until, known)
 
-    def look(self, value: str | None,
-             environ: wsgi.Environ) -> sessions.Session:
+    def authenticate(self, value: str | None,
+                     environ: wsgi.Environ) -> sessions.Session:
         """Return the session of a cookie.
 
-        :raises SessionEnded: it has ended, is not genuine, or the user has
-            another password by now, or is not in the file any more.
+        :raises SessionEnded: the session has ended or is not genuine, or the
+            user has a new password or is no longer in the file.
         """
         user, until = self._read(value)
         return sessions.Session(
@@ -114,7 +114,7 @@ class PasswordFile:
     def credentials(self, value: str | None) -> wsgi.Environ:
         """Return the user as already authenticated.
 
-        NOTE: without the password, which is not kept.
+        The password is not included, since it is not stored.
 
         :raises SessionEnded: there is no session, or it has ended.
         """

@@ -13,7 +13,7 @@
 """Sessions of the calendar page, with one strategy for each authentication.
 
 A session is stored only in the cookie of the browser: any process can verify
-it, and none has to remember it.
+it, and no process stores it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Session:
 class Strategy(Protocol):
     """The ways in which users sign in."""
 
-    #: Its value of ``auth_strategy``.
+    #: The value of ``auth_strategy`` that selects the strategy.
     name: str
 
     def begin(self) -> str | None:
@@ -59,10 +59,12 @@ class Strategy(Protocol):
     def sign_in(self, document: Any, environ: wsgi.Environ) -> str:
         """Check a user's credentials, and return the value of the cookie.
 
-        :raises ReservationError: they are refused, or cannot be checked.
+        :raises ReservationError: the credentials are refused, or cannot be
+            checked.
         """
 
-    def look(self, value: str | None, environ: wsgi.Environ) -> Session:
+    def authenticate(self, value: str | None,
+                     environ: wsgi.Environ) -> Session:
         """Return the session of a cookie.
 
         :raises SessionEnded: there is none, or it has ended.
@@ -75,4 +77,4 @@ class Strategy(Protocol):
         """
 
     def sign_out(self, value: str) -> None:
-        """End a session, as far as that takes more than its cookie."""
+        """End a session, apart from its cookie."""

@@ -28,8 +28,7 @@ from ironic_reservations.api import wsgi
 
 FOLDER = pathlib.Path(__file__).parents[1] / 'static'
 INDEX = 'index.html'
-#: The types that are served; other files of the folder, such as licences, are
-#: not.
+#: The types that are served; licences, for example, are not.
 _TYPES = {
     '.css': 'text/css; charset=utf-8', '.html': 'text/html; charset=utf-8',
     '.ico': 'image/x-icon', '.js': 'text/javascript; charset=utf-8',
@@ -58,7 +57,7 @@ class File:
     cache: str
 
     def answer(self, environ: wsgi.Environ) -> wsgi.Answer:
-        """Return the answer to a request for it."""
+        """Return the answer to a request for the file."""
         packed = self.packed is not None and conditional.takes_gzip(environ)
         etag = f'"{self.etag}{"-gzip" if packed else ""}"'
         headers = [('ETag', etag), ('Cache-Control', self.cache),
@@ -91,7 +90,7 @@ def _file(path: pathlib.Path, content_type: str) -> File:
     body = path.read_bytes()
     packed = None
     if path.suffix not in _PACKED_ALREADY:
-        # NOTE: without a time, so that the result is reproducible.
+        # Without a time, the result is reproducible.
         smaller = gzip.compress(body, mtime=0)
         packed = smaller if len(smaller) < len(body) else None
     return File(content_type, body, packed,

@@ -10,7 +10,8 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Chooses how users of the calendar sign in: as callers of the API do."""
+"""Chooses the sign-in for users of the calendar: that of callers of the API.
+"""
 
 from __future__ import annotations
 
@@ -49,8 +50,8 @@ class NoAuth:
             'This service has no authentication (auth_strategy is noauth), so '
             'there is no sign-in. Use it without one.')
 
-    def look(self, value: str | None,
-             environ: wsgi.Environ) -> sessions.Session:
+    def authenticate(self, value: str | None,
+                     environ: wsgi.Environ) -> sessions.Session:
         """Return an anonymous session."""
         return sessions.Session()
 
@@ -66,7 +67,7 @@ def make(auth_strategy: str, settings: cfg.ConfigOpts, conf: cfg.ConfigOpts,
          identify: tokens.Identify | None) -> sessions.Strategy:
     """Return the strategy.
 
-    :param auth_strategy: how callers of the API are authenticated.
+    :param auth_strategy: the authentication of callers of the API.
     :param settings: the configuration with the options of authentication:
         Ironic's, where this runs inside its API.
     :param conf: our own configuration.

@@ -33,7 +33,7 @@ from ironic_reservations.features.calendar.page import sessions
 #: the answer that refuses the request.
 Identify = Callable[[wsgi.Environ], wsgi.Environ | wsgi.Answer]
 
-#: How many ended tokens are remembered.
+#: The maximum number of ended tokens that are remembered.
 _REMEMBERED = 10000
 _TOKEN = 'HTTP_X_AUTH_TOKEN'  # noqa: S105 - the header's name
 _INFO = 'keystone.token_info'
@@ -90,11 +90,11 @@ class Tokens:
                 'Keystone make Fernet tokens.')
         return token
 
-    def look(self, value: str | None,
-             environ: wsgi.Environ) -> sessions.Session:
+    def authenticate(self, value: str | None,
+                     environ: wsgi.Environ) -> sessions.Session:
         """Return the session of a token.
 
-        :raises SessionEnded: the token is not valid, or not any more.
+        :raises SessionEnded: the token is not valid, or no longer valid.
         """
         shown = {**environ, **self.credentials(value),
                  'REQUEST_METHOD': 'GET', 'QUERY_STRING': ''}

@@ -1,1 +1,1 @@
-"""Decides what should be in Placement and Nova, and compares it."""
+"""Decides on the state of Placement and Nova, and compares it."""

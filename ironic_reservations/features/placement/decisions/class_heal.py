@@ -10,13 +10,13 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Decides how to give an instance the class of its node in Placement.
+"""Decides on the steps that give an instance the class of its node.
 
 Instances that are older than the class of their node have allocated VCPU,
 MEMORY_MB and DISK_GB, or nothing, so that Placement offers their nodes to
 flavors with the class. Giving the class to the instance changes the inventory
-of the node and the allocations of the instance. Nobody else must get the node
-in between, so both are changed in one write, by Placement's reshaper.
+of the node and the allocations of the instance. No other consumer must get the
+node in between, so both are changed in one write, by Placement's reshaper.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ironic_reservations.model import flavors
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 
-#: The classes that a node does not have any more once it has its own.
+#: The classes that a node no longer has after it has got its own.
 OLD = frozenset({flavors.VCPU, flavors.PCPU, flavors.MEMORY_MB,
                  flavors.DISK_GB})
 
@@ -40,7 +40,7 @@ Inventory = Mapping[str, Mapping[str, Any]]
 
 
 class Step(enum.StrEnum):
-    """The next step; each keeps the node closed to everybody else."""
+    """The next step; after each, the node is closed to other consumers."""
 
     #: Give the class to the instance instead of the old ones, and publish the
     #: class as Nova does, without the old ones.
@@ -48,7 +48,7 @@ class Step(enum.StrEnum):
     #: Publish the class as Nova does, without the old ones.
     OPEN = 'open'
     #: Remove the class from an instance that has left the node meanwhile.
-    TAKE_BACK = 'take back'
+    REMOVE = 'take back'
 
 
 class Reason(enum.StrEnum):
@@ -66,7 +66,7 @@ class Reason(enum.StrEnum):
     NO_PROVIDER = 'no provider'
     #: The instance is being deployed or deleted.
     IN_WORK = 'in work'
-    #: Somebody else has allocated something of the node.
+    #: Another consumer has an allocation on the node.
     TAKEN = 'taken'
     #: The node is held for a reservation or a lease.
     HELD = 'held'
@@ -86,7 +86,7 @@ FINE = frozenset({Reason.FREE, Reason.IN_ORDER})
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """The next step for a node, or why there is none.
+    """The next step for a node, or the reason for none.
 
     :ivar consumer: from which the class is removed.
     :ivar said: a sentence for operators.
@@ -134,7 +134,7 @@ def judge(view: View) -> Verdict:
     for consumer, resources in sorted(view.consumers.items()):
         if (consumer != node.instance_uuid and consumer in view.given
                 and name in resources):
-            return Verdict(Step.TAKE_BACK, consumer)
+            return Verdict(Step.REMOVE, consumer)
     if not used:
         return Verdict(Step.OPEN if is_passing(offered, name)
                        else Reason.FREE)
@@ -162,7 +162,7 @@ def _judge_used(view: View, offered: Inventory, name: str) -> Verdict:
 
 def _obstacle(view: View, offered: Inventory, name: str,
               mine: Mapping[str, int]) -> Verdict | None:
-    """Return why an instance without the class cannot be given it."""
+    """Return the obstacle to giving the class to an instance."""
     others = sorted(view.consumers.keys() - {view.node.instance_uuid})
     if mine.get(name):
         return Verdict(Reason.ODD, said=(
@@ -192,7 +192,7 @@ def _obstacle(view: View, offered: Inventory, name: str,
 
 
 def _others_with(view: View, names: Set[str]) -> list[str]:
-    """Return other consumers than the instance that have any of the classes.
+    """Return the consumers besides the instance with any of the classes.
     """
     return sorted(consumer for consumer, resources in view.consumers.items()
                   if consumer != view.node.instance_uuid
@@ -200,7 +200,7 @@ def _others_with(view: View, names: Set[str]) -> list[str]:
 
 
 def _left_to(view: View, others: Sequence[str]) -> Verdict | None:
-    """Return why a node is left to others; ``None`` if there are none."""
+    """Return the reason for not changing a node with other consumers."""
     if not others:
         return None
     if view.ours.issuperset(others):
@@ -223,7 +223,8 @@ def published(view: View, given_back: bool = False
 
     Old classes stay as long as a consumer has some of them.
 
-    :param given_back: ignore what the instance has of the old classes.
+    :param given_back: ignore the old classes in the allocation of the
+        instance.
     """
     assert view.offered is not None
     name = flavors.class_of_node(view.node.resource_class)
@@ -243,7 +244,7 @@ def reshaped(view: View) -> dict[str, dict[str, Any]]:
     name = flavors.class_of_node(view.node.resource_class)
     if not view.consumers.get(view.node.instance_uuid or '', {}).get(name):
         # NOTE: Nova reserves the class of a node in use, and Placement grants
-        # only the rest. So there is 1 more until the next step.
+        # only the rest. So the total is 1 more until the next step.
         reserved = inventory.get(name, {}).get('reserved', 0)
         inventory[name] = _offer(1 + reserved, reserved)
     return inventory
@@ -256,7 +257,7 @@ def allocation(view: View, step: Step,
     :param resources: before the step.
     """
     name = flavors.class_of_node(view.node.resource_class)
-    if step is Step.TAKE_BACK:
+    if step is Step.REMOVE:
         return {each: amount for each, amount in resources.items()
                 if each != name}
     return {name: 1, **{each: amount for each, amount in resources.items()

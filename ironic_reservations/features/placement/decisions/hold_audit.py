@@ -29,14 +29,14 @@ from ironic_reservations.model import flavors
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 
-#: How many consumers a sentence names.
+#: The maximum number of consumers in a sentence.
 _NAMED = 5
 
 
 class Kind(enum.StrEnum):
     """The kinds of differences."""
 
-    #: A node is not held although a row says so.
+    #: A node is not held although a hold has a row.
     HOLD_MISSING = 'hold_missing'
     #: The hold differs from its row, or is of a former class of the node.
     HOLD_DIFFERS = 'hold_differs'
@@ -52,15 +52,15 @@ class Kind(enum.StrEnum):
     PROVIDER_MISSING = 'provider_missing'
     #: A deleted node still has a provider.
     PROVIDER_LEFTOVER = 'provider_leftover'
-    #: A lease of instances has nothing of a host in Placement.
+    #: A lease of instances has no inventory on a host in Placement.
     RESERVATION_MISSING = 'reservation_missing'
-    #: It has too much or too little of it.
+    #: The inventory of a lease of instances has another size.
     RESERVATION_DIFFERS = 'reservation_differs'
-    #: A lease that is over still has something.
+    #: A lease that is over still has an inventory.
     RESERVATION_LEFTOVER = 'reservation_leftover'
     #: An active lease has no private flavor in Nova.
     FLAVOR_MISSING = 'flavor_missing'
-    #: A server has more of a compute host than Placement counts.
+    #: A server uses more of a compute host than Placement counts.
     UNCOUNTED = 'uncounted'
 
 
@@ -68,7 +68,7 @@ class Kind(enum.StrEnum):
 class Difference:
     """A difference.
 
-    :ivar node_uuid: empty if it is not about a node.
+    :ivar node_uuid: the node; empty if it is not about a node.
     :ivar detail: a sentence for operators.
     :ivar reservation_id: of the lease of instances that it is about.
     :ivar shared: whether it is about a compute host.
@@ -91,7 +91,7 @@ class Host:
     :ivar exclusive: whether it is held as a whole, like a node of Ironic.
     :ivar node: ``None`` if it has been deleted.
     :ivar held: its holds, including those being released.
-    :ivar promises: for which it should be held.
+    :ivar promises: the promises for which it should be held.
     """
 
     uuid: str
@@ -102,7 +102,7 @@ class Host:
 
     @functools.cached_property
     def class_name(self) -> str | None:
-        """The class that Placement should offer one of."""
+        """The class of which Placement should offer one."""
         if self.node is None or not self.exclusive:
             return None
         try:
@@ -134,14 +134,14 @@ class Host:
     def promise_of(self, hold: holds.Hold) -> holds.Promise | None:
         """Return the promise of a hold.
 
-        NOTE: a hold without a promise is released by the process that ended
-        it.
+        A hold without a promise is released by the process that ended the
+        promise.
         """
         return next((promise for promise in self.promises
                      if self.exclusive or promise.owner == hold.owner), None)
 
     def agrees(self, hold: holds.Hold, there: Mapping[str, int]) -> bool:
-        """Return whether the allocations of a hold are those promised."""
+        """Return whether the allocations of a hold are as promised."""
         if self.class_name is not None:
             return dict(there) == {self.class_name: 1}
         promise = self.promise_of(hold)
@@ -152,7 +152,7 @@ class Host:
 
 @dataclasses.dataclass(frozen=True)
 class View:
-    """Everything that is known of one host.
+    """The known state of one host.
 
     :ivar in_work: owners whose holds are being changed.
     :ivar consumers: resources by consumer; ``None`` without a provider.
@@ -187,7 +187,7 @@ _STRAY = ('An allocation of this service holds it, but the database has no '
 def compare(view: View) -> list[Difference]:
     """Return the differences of a host.
 
-    NOTE: there are none for a whole node while a hold of it is being changed.
+    There are none for a whole node while a hold of it is being changed.
     """
     if view.host.exclusive and view.in_work:
         return []
@@ -201,7 +201,7 @@ def compare(view: View) -> list[Difference]:
 
 
 _Found = Iterator[tuple[Kind, str | None, str]]
-#: With the class.
+#: A difference of a class.
 _OfClass = Iterator[tuple[Kind, str | None, str, str]]
 
 
@@ -239,7 +239,7 @@ def _about_promises(view: View) -> _Found:
 
 def _anybodys(view: View, consumers: Mapping[str, Mapping[str, int]],
               promise: holds.Promise) -> bool:
-    """Return whether others than its instance may get a promised node."""
+    """Return whether other instances may get a promised node."""
     node = view.host.node
     return (node is not None and view.host.class_name is not None
             and not {promise.instance_uuid, node.instance_uuid}
@@ -266,7 +266,7 @@ def _about_usage(view: View) -> _OfClass:
     consumers = view.consumers
     for name, used in sorted(view.usages.items()):
         owned = sum(there.get(name, 0) for there in consumers.values())
-        # NOTE: the servers on a compute host may change while it is read.
+        # The servers on a compute host may change while it is read.
         if used > owned or (used < owned and view.host.exclusive):
             yield (Kind.GHOST, None,
                    f'{used - owned} of the {used} used {name} have no '

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Holds: allocations that keep others off promised nodes in Placement."""
+"""Holds: allocations that reserve promised nodes in Placement."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from ironic_reservations.model import inventories
 class HoldState(enum.StrEnum):
     """The state of a hold.
 
-    In every state but :attr:`ACTIVE` a process works on it, or did until the
-    deadline.
+    In every state but :attr:`ACTIVE`, a process works on it, or has worked on
+    it until the deadline.
     """
 
     #: It is being written to Placement.
     RESERVING = 'reserving'
-    #: It is being written for a reservation that is not confirmed yet, and
-    #: that is ended if this fails.
+    #: It is being written for an unconfirmed reservation, which ends on
+    #: failure.
     PROMISING = 'promising'
     #: It has been written.
     ACTIVE = 'active'
@@ -48,14 +48,14 @@ class Hold:
     A node of Ironic is held as a whole: one of its class, exclusively.
 
     :ivar consumer_uuid: never reused.
-    :ivar owner: the reservation, or the booking of a lease, that it is for.
-    :ivar deadline: until when the process that works on it may do so; others
-        must not touch it until then.
+    :ivar owner: its reservation, or its booking of a lease.
+    :ivar deadline: the instant until which only the process that works on it
+        may change it.
     :ivar confirmed: whether Placement has confirmed that it was written.
-    :ivar instance_uuid: the instance that it is being moved to, or was: then
-        that is the consumer.
+    :ivar instance_uuid: the instance to which it is being moved, or was moved:
+        then that is the consumer.
     :ivar generation: differs after each change of the row; a change names the
-        one that was read.
+        generation that was read.
     :ivar exclusive: whether it excludes all others on the host.
     """
 

@@ -46,7 +46,7 @@ class Rows:
         default_factory=dict)
 
     def of_host(self, host: str) -> dict[str, int]:
-        """Return how much a host should offer, by class."""
+        """Return the amounts that a host should offer, by class."""
         return self._by_host.get(host, {})
 
     @functools.cached_property
@@ -75,7 +75,7 @@ def compare(rows: Rows, offered: Mapping[str, Offered],
             flavors: frozenset[str] | None = None) -> list[Difference]:
     """Return the differences.
 
-    :param offered: by host that was read.
+    :param offered: the lease providers by host, for hosts that were read.
     :param classes: all classes of Placement.
     :param flavors: the lease reservations with a private flavor; ``None``:
         they were not read.

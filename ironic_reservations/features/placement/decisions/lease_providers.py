@@ -10,12 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Decides what a lease should have in Placement and in Nova.
+"""Decides on the state of a lease in Placement and in Nova.
 
-That is a resource class, offered by a child provider of each host once for
-each instance there, or once if the lease has the whole host, and a private
-flavor that requests it. It is pure: the engine reads, this returns the steps
-that are left, the engine takes them and reads again.
+The state is a resource class and a private flavor that requests it. A child
+provider of each host offers the class once for each instance there, or once if
+the lease has the whole host. The module is pure: the engine reads, this
+returns the remaining steps, and the engine takes them and reads again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import re
 from ironic_reservations.model import flavors
 
 PREFIX = 'CUSTOM_RESERVATION_'
-#: The prefix of the names of our flavors; Blazar's have another one.
+#: The prefix of the names of our flavors; Blazar has another prefix.
 FLAVOR_PREFIX = 'lease-reservation:'
 
 SIZES = frozenset({flavors.VCPU, flavors.MEMORY_MB, flavors.DISK_GB})
@@ -114,7 +114,7 @@ class Desired:
     :ivar active: whether the lease has started and is not over.
     :ivar flavor: ``None``: the flavor is not checked while the lease is
         active.
-    :ivar servers: what to do with them at the end.
+    :ivar servers: their fate at the end.
     """
 
     reservation_id: str
@@ -148,7 +148,7 @@ class Child:
 class FlavorSeen:
     """The flavor in Nova.
 
-    :ivar projects: those with access to it.
+    :ivar projects: the projects with access to it.
     """
 
     vcpus: int
@@ -175,9 +175,9 @@ class ServerSeen:
 
 @dataclasses.dataclass(frozen=True)
 class ResizeSeen:
-    """A resize or migration that keeps what a server had of the lease.
+    """A resize or migration that keeps the allocation of a server.
 
-    A server that is reverted has it again, whatever Placement says then.
+    A server that is reverted has it again, even if Placement has no room.
 
     :ivar server: the uuid of the server.
     :ivar resized: whether it can be confirmed.
@@ -284,15 +284,15 @@ def extra_specs(reservation_id: str, flavor: DesiredFlavor,
 def steps(wanted: Desired, seen: Seen, slots: Slots) -> list[Step]:
     """Return the steps that can be taken now, in order.
 
-    :returns: empty if everything is as it should be, or if there is something
-        to wait for: see :func:`waits`.
+    :returns: empty in the desired state, and while a step has to wait: see
+        :func:`waits`.
     """
     return list(_active(wanted, seen, slots) if wanted.active
                 else _ended(wanted, seen))
 
 
 def waits(wanted: Desired, seen: Seen) -> list[str]:
-    """Return what to wait for when no step is left, in words."""
+    """Return the reasons for waiting when no step remains, in words."""
     if wanted.active:
         return []
     users = {consumer for child in seen.children.values()
@@ -301,12 +301,12 @@ def waits(wanted: Desired, seen: Seen) -> list[str]:
         users |= {server.uuid for server in seen.servers}
     resized = sorted(seen.resizes[each].server
                      for each in users & seen.resizes.keys())
-    told = [f'the resize of the server {each} has yet to be confirmed or '
-            'reverted' for each in resized]
+    resizes = [f'the resize of the server {each} has yet to be confirmed or '
+               'reverted' for each in resized]
     count = len(users) - len(resized)
     if not count:
-        return told
-    return [*told, f'{count} server{"s" * (count > 1)} of the reservation '
+        return resizes
+    return [*resizes, f'{count} server{"s" * (count > 1)} of the reservation '
             f'{wanted.reservation_id} {"is" if count == 1 else "are"} still '
             'there']
 
@@ -322,7 +322,7 @@ def _active(wanted: Desired, seen: Seen, slots: Slots) -> Iterator[Step]:
             if child.offer != offer_of(total):
                 yield Step(Act.OFFER, host, total)
         else:
-            yield from _take_back(host, child)
+            yield from _withdraw(host, child)
     if seen.nova and wanted.flavor is not None:
         yield from _flavor(wanted, wanted.flavor, seen.flavor, slots)
 
@@ -333,15 +333,15 @@ def _flavor(wanted: Desired, flavor: DesiredFlavor, seen: FlavorSeen | None,
     if seen is not None and not flavor.keeps_sizes and sizes_of(flavor) != (
             seen.vcpus, seen.memory_mb, seen.disk_gb, seen.ephemeral_gb,
             seen.swap_mb):
-        # NOTE: sizes cannot be changed; existing servers keep theirs.
+        # NOTE: Nova cannot change sizes; existing servers keep theirs.
         yield Step(Act.DELETE_FLAVOR)
         seen = None
     specs = extra_specs(wanted.reservation_id, flavor, slots)
     if seen is None:
         yield Step(Act.MAKE_FLAVOR)
         seen = FlavorSeen(0, 0, 0, {}, frozenset())
-    # NOTE: the hosts of the lease may have changed; for Nova, 0 means that the
-    # flavor does not request the class.
+    # The hosts may have changed; for Nova, 0 means that a class is not
+    # requested.
     specs.update({key: '0' for slot in (slots.of_nodes, slots.of_leases)
                   if (key := f'resources:{slot}') not in specs
                   and seen.extra_specs.get(key, '0') != '0'})
@@ -360,7 +360,7 @@ def sizes_of(flavor: DesiredFlavor) -> tuple[int, int, int, int, int]:
             flavor.ephemeral_gb, flavor.swap_mb)
 
 
-def _take_back(host: str, child: Child) -> Iterator[Step]:
+def _withdraw(host: str, child: Child) -> Iterator[Step]:
     if child.offer is None:
         return
     if not child.consumers:
@@ -372,14 +372,14 @@ def _take_back(host: str, child: Child) -> Iterator[Step]:
 def _ended(wanted: Desired, seen: Seen) -> Iterator[Step]:
     """Return the steps at the end of a lease.
 
-    NOTE: access and inventory are removed before servers are deleted, so that
-    no new ones are started.
+    Access and inventory are removed before servers are deleted, so that no new
+    servers are started.
     """
     if seen.flavor is not None:
         for project in sorted(seen.flavor.projects):
             yield Step(Act.REMOVE_ACCESS, project)
     for host, child in sorted(seen.children.items()):
-        yield from _take_back(host, child)
+        yield from _withdraw(host, child)
     if wanted.servers is Servers.DELETE:
         for server in seen.servers:
             if server.kept:
@@ -389,21 +389,20 @@ def _ended(wanted: Desired, seen: Seen) -> Iterator[Step]:
     consumers = {consumer for child in seen.children.values()
                  for consumer in child.consumers}
     if wanted.servers is Servers.DELETE:
-        # NOTE: reverted afterwards, the server would have what is another
-        # one's by then.
+        # A later revert would give the server resources of another lease.
         yield from (Step(Act.CONFIRM_RESIZE, each.server)
                     for consumer, each in sorted(seen.resizes.items())
                     if each.resized and consumer in consumers)
     if wanted.servers is Servers.LEAVE:
         yield from (Step(Act.TAKE_FROM, each) for each in sorted(consumers))
     elif wanted.servers is Servers.DELETE and not seen.servers:
-        # NOTE: while there are servers, a consumer may be a migration of one.
+        # While there are servers, a consumer may be a migration.
         yield from (Step(Act.TAKE_FROM, each)
                     for each in sorted(consumers & seen.strangers))
     if consumers or (seen.servers and wanted.servers is not Servers.LEAVE):
         return
     if seen.flavor is not None:
-        # NOTE: last, since servers are listed by their flavor.
+        # Last, since servers are listed by their flavor.
         yield Step(Act.DELETE_FLAVOR)
     if seen.class_there:
         yield Step(Act.DELETE_CLASS)

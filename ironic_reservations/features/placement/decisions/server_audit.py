@@ -9,7 +9,7 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""Compares the servers on a compute host with what Placement counts there.
+"""Compares the servers on a compute host with its usage in Placement.
 
 It is pure: the engine reads, and this compares.
 """
@@ -38,8 +38,8 @@ _OF_PROCESSORS = re.compile('resources[a-zA-Z0-9_-]{0,64}:[VP]CPU')
 class Server:
     """A server that runs on a host.
 
-    :ivar vcpus: those of its own copy of its flavor, which it keeps whatever
-        becomes of the flavor.
+    :ivar vcpus: of its own copy of its flavor, which it keeps after changes of
+        the flavor.
     :ivar extra_specs: of the same.
     """
 
@@ -54,9 +54,9 @@ class Server:
 
     @property
     def processors(self) -> int:
-        """How many processors Placement should count.
+        """The number of processors that Placement should count.
 
-        NOTE: a flavor of the operator's may request fewer on purpose.
+        A flavor of the operator may request fewer on purpose.
         """
         asked = [int(value) for key, value in self.extra_specs.items()
                  if _OF_PROCESSORS.fullmatch(key) and value.isdecimal()]
@@ -67,12 +67,12 @@ def compare(host: str, servers: Iterable[Server],
             allocated: Mapping[str, Mapping[str, int]],
             offered: Mapping[str, Mapping[str, int]],
             live: Set[str]) -> Iterator[hold_audit.Difference]:
-    """Return the servers that have more of a host than Placement counts.
+    """Return the servers that use more of a host than Placement counts.
 
     :param allocated: of the host, by consumer.
     :param offered: of its lease provider, by consumer.
-    :param live: the classes of leases that hold the host: what their servers
-        have is counted by the hold.
+    :param live: the classes of leases that hold the host: the hold counts the
+        usage of their servers.
     """
     for server in sorted(servers, key=lambda each: each.uuid):
         if not live.isdisjoint(offered.get(server.uuid, {})):
