@@ -27,6 +27,7 @@ from ironic_reservations.db import changes as db_changes
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import handovers as db_handovers
 from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine import announce
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import sweep
@@ -127,6 +128,16 @@ class TestNoticeAfterTheEnd(notices.TestCase):
         self.work_at(5)
         kinds = [row['kind'] for row in self.outbox()]
         self.assertNotIn('before_end', kinds)
+
+    def test_lease_of_which_the_end_is_told_is_as_it_was_then(self) -> None:
+        """Those who listen get its state before its nodes are taken back."""
+        self.leasing.hosts()
+        self.leasing.create(1, 4, user_id='somebody')
+        self.work_at(1)
+        self.work_at(5)
+        (told,) = [lease for event, lease, _ in self.heard.told
+                   if event == announce.LEASE_EVENTS[leases.EVENT.BEFORE_END]]
+        self.assertIs(leases.STATUS.ACTIVE, told.status)
 
 
 class TestCommitSeenLate(leases.TestCase):
