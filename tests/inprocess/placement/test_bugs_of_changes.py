@@ -14,8 +14,10 @@
 
 from __future__ import annotations
 
+from ironic_reservations.engine import announce
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine.reservations import release
+from tests import world
 from tests.inprocess.placement import faults
 from tests.inprocess.placement import held_reservations
 
@@ -47,3 +49,18 @@ class TestPlacementBeforeOthers(held_reservations.TestCase):
         self.assertEqual({'in_use'}, {
             row['state'] for row in self.world.reservations().values()})
         self.assertLess(len(self.network.calls), 3)
+
+
+class TestOrderOfNotifications(held_reservations.TestCase):
+
+    def test_reservation_that_is_made_again_is_not_told_to_be_over(
+            self) -> None:
+        """Whoever listens takes the last word about a uuid for true."""
+        node, uuid = self.enrol(), world.new_uuid()
+        told: list[str] = []
+        self.engine.announcer.tell = lambda event, *_: told.append(event)
+        self.reserve(node, uuid=uuid, ttl=600)
+        self.world.clock.advance(601)
+        self.reserve(node, uuid=uuid, ttl=600)
+        self.assertEqual([announce.CREATE, announce.DELETE, announce.CREATE],
+                         told)
