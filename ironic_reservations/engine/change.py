@@ -25,6 +25,7 @@ from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+import contextlib
 import dataclasses
 import datetime
 import enum
@@ -74,6 +75,8 @@ class Cause(enum.Enum):
     STEP = 'step'
     #: A request to Ironic uses the node.
     USED = 'used'
+    #: Ironic shows that the node is used.
+    SEEN_USED = 'seen_used'
     #: Its reservation is over, and its node still has to be put back.
     PUT_BACK = 'put_back'
 
@@ -324,7 +327,8 @@ def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
               dry_run: bool = False,
               refused: Callable[[errors.ReservationError], None]
               = lambda exc: None,
-              memory: feature_module.Memory | None = None) -> _T:
+              memory: feature_module.Memory | None = None,
+              once: bool = False) -> _T:
     """Plan a change and commit it; repeat that after a conflict.
 
     :param plan: reads, decides, and returns a result with its change.
@@ -332,6 +336,7 @@ def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
     :param refused: called before a refusal is raised; may raise ``Conflict``,
         so that the request is planned again.
     :param memory: the memory of features, if it outlasts this request.
+    :param once: whether a plan without a change means that nothing was done.
     :raises Contention: others changed the same nodes each time.
     :raises OutcomeUnknown: it may or may not have been carried out.
     :raises Obstacle: a feature cannot use a node.
@@ -368,9 +373,11 @@ def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
                 return found
             refused(exc)
             raise
-        if (unsure and planned.change is None
-                and (found := committed()) is not None):
-            return found
+        if unsure and planned.change is None:
+            if (found := committed()) is not None:
+                return found
+            if once:
+                raise errors.OutcomeUnknown
         return planned
 
     done = retry.until_committed(attempt, committed)
@@ -388,13 +395,14 @@ def carry_out_once(engine: Engine, change: Change,
 
     :param memory: see :func:`carry_out`.
     :returns: whether it was committed.
+    :raises OutcomeUnknown: this is not known.
     """
     attempts = iter([change])
 
     def plan() -> Planned[bool]:
         planned = next(attempts, None)
         return Planned(planned is not None, planned)
-    return carry_out(engine, plan, memory=memory)
+    return carry_out(engine, plan, memory=memory, once=True)
 
 
 def _follow(change: Change) -> None:
@@ -403,15 +411,16 @@ def _follow(change: Change) -> None:
     If a feature has undone the request, notifications are sent all the same:
     other leases may have changed with it.
     """
-    try:
-        for part in change.parts:
-            part.confirm()
-    except BaseException:
-        change.undone = True
-        raise
-    finally:
-        for part in change.parts:
-            part.committed()
+    with contextlib.ExitStack() as following:
+        # Each is called, whatever becomes of the others.
+        for part in reversed(change.parts):
+            following.callback(part.committed)
+        try:
+            for part in change.parts:
+                part.confirm()
+        except BaseException:
+            change.undone = True
+            raise
 
 
 def commit(engine: Engine, change: Change) -> None:

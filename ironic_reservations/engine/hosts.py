@@ -107,9 +107,8 @@ def _open(engine: Engine, nodes: Sequence[mirrored_node.Node],
     uuids = [node.uuid for node in nodes]
     decided = leasable.rules(engine.conf)
 
-    ids: list[int] = []
-
     def plan() -> change_module.Planned[list[int]]:
+        ids: list[int] = []
         now = engine.clock()
         with engine.database.snapshot() as connection:
             known = db_nodes.read_nodes(connection, uuids)
@@ -137,7 +136,7 @@ def _open(engine: Engine, nodes: Sequence[mirrored_node.Node],
         return change_module.Planned(ids, change_module.Change(
             now, difference.Difference(here), opaque=True,
             statements=[write]))
-    change_module.carry_out(engine, plan)
+    ids = change_module.carry_out(engine, plan)
     if not ids:
         return []
     with retry.committed():

@@ -299,7 +299,7 @@ def _settle(engine: Engine, rows: _Rows, held: node_reservation.Reservation,
                     {held.node_uuid: generation})),
                 [change.Write(held, dataclasses.replace(
                     held, state=verdict.state, updated_at=now),
-                    change.Cause.USED)])):
+                    change.Cause.SEEN_USED)])):
             LOG.debug('The bookings of node %s have changed meanwhile; the '
                       'next pass looks again', held.node_uuid)
 

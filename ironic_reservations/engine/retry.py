@@ -114,21 +114,3 @@ def committed() -> Iterator[None]:
     except (errors.DatabaseUnavailable, errors.Contention,
             connection.Conflict) as exc:
         raise errors.OutcomeUnknown from exc
-
-
-@contextlib.contextmanager
-def found_if_lost(find: Callable[[], bool]) -> Iterator[None]:
-    """Continue after a COMMIT without an answer, if it took effect.
-
-    This is for changes that are made once in a pass: the next pass has nothing
-    to do, so no notification of the change would be sent.
-
-    :param find: returns whether the change is in the database.
-    :raises OutcomeUnknown: the change is not in the database, or not yet.
-    """
-    try:
-        yield
-    except errors.OutcomeUnknown:
-        time.sleep(_BREATH)
-        if not find():
-            raise

@@ -35,6 +35,7 @@ FEATURES: tuple[feature.Feature, ...] = (
     limits.Limits(), keys.Keys(),
     notices.Notices(), owners.Owners(), usage.Usage(), no_show.NoShow(),
     history.History(),
-    calendar.Calendar(), placement.Placement(),
-    # Before the enforcement service, whose answer may take long.
-    announcements.Announcements(), enforcement.Enforcement())
+    calendar.Calendar(),
+    # Before Placement and the enforcement service, which may answer late.
+    announcements.Announcements(), placement.Placement(),
+    enforcement.Enforcement())

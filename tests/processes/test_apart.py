@@ -30,7 +30,8 @@ from tests.processes import statements
 _HERE = pathlib.Path(__file__).parent
 _JUDGES = (*sorted((_HERE / 'checker').glob('*.py')),
            _HERE / 'journal.py', _HERE / 'recorder.py', _HERE / 'exchange.py',
-           _HERE / 'people.py', _HERE / 'trouble.py')
+           _HERE / 'people.py', _HERE / 'trouble.py',
+           _HERE.parent / 'real' / 'remembering.py')
 
 
 def _imported(path: pathlib.Path) -> Iterator[str]:

@@ -273,7 +273,8 @@ def begin(engine: Engine, node: mirrored_node.Node,
     :param deadline: see :class:`InFlightRequest`.
     :param dates: the instants at which the decision may become wrong, as
         :func:`.boundaries.of_node` returns them.
-    :param void: an ended reservation of the node.
+    :param void: an ended reservation of the node; it stays if its node has to
+        be put back.
     :param confirmed: whether the node was read from Ironic.
     :param room: the moves of leases that were promised the node.
     :param starting: bookings that this first use binds.
@@ -293,7 +294,7 @@ def begin(engine: Engine, node: mirrored_node.Node,
             moves, seen=seen.picked(node, confirmed).also(moves.seen)),
         # A late renewal must not revive a reservation that is void for this
         # request.
-        [*([] if void is None else [change.Write(
+        [*([] if void is None or void.live(now) else [change.Write(
             void, None, change.Cause.OVER, reason=announce.EXPIRED)]),
          # The reservation must not expire during the request.
          *([] if shown is None or not first else [change.Write(

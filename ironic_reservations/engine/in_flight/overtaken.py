@@ -186,7 +186,7 @@ def _plan(engine: Engine, admitted: admission.InFlightRequest,
         return change.Planned(None, None if held is None else change.Change(
             now, there, [change.Write(held, dataclasses.replace(
                 held, state=node_reservation.State.IN_USE, updated_at=now),
-                change.Cause.USED)]))
+                change.Cause.SEEN_USED)]))
     if undo is None or not holder.last or engine.ironic is None:
         holder.report(engine)
         raise _overtaken(admitted, _STAYS)

@@ -54,9 +54,10 @@ class _Part(feature.Part):
                 announcer.notify_lease(
                     announce.LEASE_CREATE if write.before is None
                     else announce.LEASE_UPDATE, write.after, reason)
-        for number, pair in enumerate(self.change.of_reservations):
-            if number or not self.change.undone:
-                self._notify_of_reservation(pair)
+        pairs = self.change.of_reservations
+        # A new reservation may have the uuid of one that is over.
+        for pair in (*pairs[1:], *pairs[:0 if self.change.undone else 1]):
+            self._notify_of_reservation(pair)
         self._notify_of_lost()
         for event in self.change.events:
             if isinstance(event, change_module.Rehoused):
@@ -73,7 +74,8 @@ class _Part(feature.Part):
             ) -> None:
         """Notify of a reservation that was made, changed or ended."""
         announcer = self.engine.announcer
-        if write.cause is change_module.Cause.USED:
+        if write.cause in (change_module.Cause.USED,
+                           change_module.Cause.SEEN_USED):
             return
         if write.after is None:
             assert write.before is not None
@@ -102,6 +104,20 @@ class _Part(feature.Part):
         for lease in moved:
             self.engine.announcer.notify_lease(announce.LEASE_UPDATE, lease,
                                                announce.REPLACED)
+
+
+def _shown(write: change_module.Write[leases.Lease],
+           event: str) -> leases.Lease:
+    """Return the lease as the notification of a step shows it."""
+    before, after = write.before, write.after
+    assert before is not None and after is not None
+    kind = leases.EventType.BEFORE_END
+    if event != announce.LEASE_EVENTS[kind] or not after.status.over:
+        return after
+    # The end is near, and the lease is not over yet, for its owner.
+    done = {each.id: each for each in after.events if each.type is kind}
+    return dataclasses.replace(before, events=tuple(
+        done.get(each.id, each) for each in before.events))
 
 
 def _of_step(write: change_module.Write[leases.Lease]
@@ -136,9 +152,10 @@ class Announcements(feature.Feature):
         for write in change.of_leases:
             for event, reason in _of_step(write):
                 key = 'announced', event, reason
-                if key not in memory and write.after is not None:
+                if key not in memory:
                     memory[key] = True
-                    engine.announcer.notify_lease(event, write.after, reason)
+                    engine.announcer.notify_lease(event, _shown(write, event),
+                                                  reason)
 
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:

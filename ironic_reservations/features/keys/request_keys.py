@@ -25,9 +25,7 @@ request is carried out like a new one.
 from __future__ import annotations
 
 from collections.abc import Collection
-from collections.abc import Iterator
 from collections.abc import Mapping
-import contextlib
 import dataclasses
 import datetime
 import hashlib
@@ -211,21 +209,3 @@ def check_unserved(engine: Engine, known: Known | None,
     if made != known.made:
         raise db_connection.Conflict(
             'a copy of the request has been served') from refusal
-
-
-@contextlib.contextmanager
-def refused_if_unserved(engine: Engine, known: Known | None
-                        ) -> Iterator[None]:
-    """Raise a refusal only if no copy of the request was served meanwhile.
-
-    :param known: see :func:`check_unserved`.
-    :raises Conflict: a copy was served, so this request has to be planned
-        again.
-    """
-    try:
-        yield
-    except errors.DatabaseUnavailable:
-        raise
-    except errors.ReservationError as exc:
-        check_unserved(engine, known, exc)
-        raise

@@ -142,11 +142,12 @@ def create(engine: Engine, request: WindowRequest, dry_run: bool = False,
     keys: list[request_keys.Known | None] = []
 
     def plan() -> change.Planned[Planned]:
+        keys.clear()
         with engine.database.snapshot() as connection:
             known = None
             if key is not None and not dry_run:
                 known = request_keys.read(connection, key, engine.clock())
-            keys[:] = [known]
+            keys.append(known)
             if known is not None and known.again is not None:
                 return change.Planned(
                     Planned(_booked(connection, known), (), (), (), ()))

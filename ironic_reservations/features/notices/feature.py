@@ -85,8 +85,9 @@ class _Part(feature.Part):
         lease = write.after or write.before
         assert lease is not None
         for kind, happened in (
-                (notices.Kind.BEFORE_END, change_module.is_done(
-                    write, leases.EventType.BEFORE_END)),
+                (notices.Kind.BEFORE_END, not lease.status.over
+                 and change_module.is_done(
+                     write, leases.EventType.BEFORE_END)),
                 (notices.Kind.STARTED, change_module.is_done(
                     write, leases.EventType.START)),
                 (notices.Kind.BROKEN, change_module.is_broken(write)),

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 from ironic_reservations.engine import change
@@ -34,13 +35,23 @@ KEPT_BY = (
 
 def apply() -> None:
     """Break this process."""
-    right = context.Context.commit
+    commit, right = context.Context.commit, change.generations.commit
+    releasing: list[bool] = []
 
-    def wrong(this: Any, before: Any, after: Any, nodes: Any,
-              *arguments: Any, **more: Any) -> Any:
-        if any(isinstance(event, change.Unused)
-               for event in more.get('events', ())):
-            with this.engine.database.read() as connection:
-                nodes = seen.read(connection, nodes.generations)
-        return right(this, before, after, nodes, *arguments, **more)
-    context.Context.commit = wrong  # type: ignore[method-assign]
+    def step(this: Any, *arguments: Any, **more: Any) -> Any:
+        releasing[:] = [isinstance(event, change.Unused)
+                        for event in more.get('events', ())]
+        try:
+            return commit(this, *arguments, **more)
+        finally:
+            releasing.clear()
+
+    def wrong(connection: Any, looked: Any, now: Any, difference: Any,
+              *arguments: Any) -> None:
+        if any(releasing):
+            looked = seen.read(connection, looked.generations)
+            difference = None
+        right(connection, looked, now, difference, *arguments)
+    context.Context.commit = step  # type: ignore[method-assign]
+    change.generations = types.SimpleNamespace(  # type: ignore[assignment]
+        commit=wrong)
