@@ -69,13 +69,13 @@ class _Watch:
                 for deadline, connection in self._waiting.values():
                     if now > deadline:
                         _shut_down(connection)
-                # NOTE: this releases the lock while it waits.
+                # This releases the lock while it waits.
                 self._changed.wait(_TICK)
 
 
 def _shut_down(connection: Any) -> None:
     with contextlib.suppress(Exception):
-        # NOTE: a duplicate, since the descriptor itself is libpq's to close.
+        # A duplicate, since the descriptor itself is libpq's to close.
         with socket.socket(fileno=os.dup(connection.fileno())) as way:
             way.shutdown(socket.SHUT_RDWR)
 

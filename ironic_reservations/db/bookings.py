@@ -50,7 +50,7 @@ BOOKING = store.Rows(
     leases.NodeBooking, tables.reservations, 'a booking of a lease',
     named={'reservation_id': 'lease_reservation_id', 'ends_at': 'expires_at'})
 _COLUMNS = BOOKING.columns
-# NOTE: the statements are built once: building one takes longer than all else
+# The statements are built once: building one takes longer than all else
 # that SQLAlchemy does for a few rows.
 _LEASED = sa.join(tables.reservations, tables.lease_reservations,
                   _r.lease_reservation_id == _l.id)
@@ -69,7 +69,7 @@ _WITH_WANTS_OF = _WITH_WANTS.where(
 _OF_LEASES = sa.select(*_COLUMNS).select_from(_LEASED).where(
     _l.lease_id.in_(sa.bindparam('leases', expanding=True))
 ).order_by(_r.place)
-# NOTE: times as the driver returns them; converting them would double the
+# Times as the driver returns them; converting them would double the
 # cost of a row.
 _BRIEFS = sa.select(
     _l.lease_id, _r.id, _r.node_uuid,
@@ -96,9 +96,9 @@ AS_READ = (_r.uuid.in_(sa.bindparam('read_uuids', expanding=True)),
            _r.lease_reservation_id.in_(
                sa.bindparam('read_reservations', expanding=True)),
            _r.state == sa.bindparam('read_state'))
-# NOTE: also that no lessee has been written for the nodes.
+# Also that no lessee has been written for the nodes.
 _UNTOUCHED = (*AS_READ, _r.lessee.is_(None))
-# NOTE: it sets the columns whose values are given.
+# It sets the columns whose values are given.
 _UPDATE = sa.update(tables.reservations).where(*AS_READ)
 # UPDATE ... SET expires_at = CASE WHEN expires_at < ? THEN expires_at ELSE ?
 #   END WHERE ...
@@ -133,7 +133,7 @@ def read_with_wants(connection: sa.Connection,
     for row in rows:
         each = made(row)
         asked_id, hypervisor, resource = others(row)
-        # NOTE: a reservation may have thousands of instances.
+        # A reservation may have thousands of instances.
         if asked_id is not None and each.reservation_id not in known:
             known[each.reservation_id] = asked(row)
         found.append((each, (hypervisor, resource,
@@ -397,7 +397,7 @@ def _groups(bookings: Iterable[leases.NodeBooking]
 def as_read(bookings: Collection[leases.NodeBooking]) -> dict[str, Any]:
     """Return the values of :data:`AS_READ`.
 
-    NOTE: a uuid is never used for a second row. If a row has moved from one of
+    A uuid is never used for a second row. If a row has moved from one of
     these nodes to another, their generations show it.
 
     :param bookings: all in the same state.
@@ -481,7 +481,7 @@ def end(connection: sa.Connection, bookings: Collection[leases.NodeBooking],
 
     :raises Conflict: one of the bookings has changed.
     """
-    # NOTE: a booking that is ended late must not overlap the next one.
+    # A booking that is ended late must not overlap the next one.
     _update(connection, bookings, {
         'state': leases.BookingState.ENDING.value, 'now': now,
         'updated_at': now}, _END)

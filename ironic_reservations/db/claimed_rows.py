@@ -52,7 +52,7 @@ def take(connection: sa.Connection, table: sa.Table, ids: Collection[str],
     """
     # UPDATE ... SET claimed_by = ?, claimed_until = ?
     #   WHERE id IN (...) AND due_at <= ? AND (nobody's claim)
-    # NOTE: the database evaluates the condition again once it has the lock of
+    # The database evaluates the condition again once it has the lock of
     # a row, so that only one of two processes claims it.
     return bool(connection.execute(
         sa.update(table).where(table.c.id.in_(ids), takeable)
@@ -62,7 +62,7 @@ def take(connection: sa.Connection, table: sa.Table, ids: Collection[str],
 def held_by(table: sa.Table,
             held: Collection[Taken]) -> sa.ColumnElement[bool]:
     """Return the condition that rows are still claimed with these tokens."""
-    # NOTE: the first condition is for the index, which MariaDB does not use
+    # The first condition is for the index, which MariaDB does not use
     # for pairs.
     return sa.and_(
         table.c.id.in_([each.id for each in held]),
@@ -79,7 +79,7 @@ def drop(connection: sa.Connection, table: sa.Table,
     if not held:
         return
     # SELECT id FROM ... WHERE id IN (...) ORDER BY id FOR UPDATE
-    # NOTE: the process that claimed them may have lost its connection during a
+    # The process that claimed them may have lost its connection during a
     # COMMIT that is still running. This waits for it; without that, a row
     # whose claim is not visible yet would be missed below.
     connection.execute(

@@ -75,7 +75,7 @@ def queue_up(connection: sa.Connection, kind: str,
     :raises oslo_db.exception.DBDuplicateEntry: another process is the first to
         use a project.
     """
-    # NOTE: always in the same order, so that there is no deadlock.
+    # Always in the same order, so that there is no deadlock.
     for digest in sorted(hashlib.sha256(json.dumps(each).encode()).hexdigest()
                          for each in set(project_ids)):
         _queue_up(connection, f'{kind} {digest}'[:_NAME], now)

@@ -58,7 +58,7 @@ _SLOWEST = 1.0
 _JUMP = 1.0
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-# NOTE: functions that return the present time, not that of the start of the
+# Functions that return the present time, not that of the start of the
 # transaction.
 _NOW = {
     'sqlite': "SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')",
@@ -217,7 +217,7 @@ class DatabaseClock:
     def _cut_off(self) -> None:
         """Abort a measurement that gets no answer.
 
-        NOTE: libpq has no limit for that: see :mod:`.sessions`.
+        Libpq has no limit for that: see :mod:`.sessions`.
         """
         if not hasattr(self._driver, 'fileno'):
             return
@@ -268,7 +268,7 @@ class DatabaseClock:
               resolution: float) -> None:
         """Store a measurement.
 
-        NOTE: the database read its clock at some moment between the two times,
+        The database read its clock at some moment between the two times,
         so that every offset in between is possible. What the last measurement
         excludes stays excluded, as far as the clocks cannot have drifted.
         """

@@ -45,7 +45,7 @@ Instant = datetime.datetime | sa.BindParameter[datetime.datetime]
 NOW = sa.bindparam('now', type_=tables.UTCDateTime())
 
 
-# NOTE: states are written into a statement when it is built. Values beside it
+# States are written into a statement when it is built. Values beside it
 # would be escaped, and lists of them put together, each time that it is
 # executed.
 def _literal(state: str) -> sa.ColumnElement[str]:
@@ -157,7 +157,7 @@ def occupied() -> Condition:
 
     The twin is ``node_condition.occupied``.
     """
-    # NOTE: NULL, a state that is not known, is none of these.
+    # NULL, a state that is not known, is none of these.
     return sa.or_(_n.instance_uuid.is_not(None), sa.func.coalesce(
         _n.provision_state, '').in_(node_condition.OCCUPIED))
 
@@ -180,7 +180,7 @@ def closed(names: Collection[str], traits: Collection[str]) -> Condition:
     """
     has = tables.node_traits.c
     return sa.or_(
-        # NOTE: a name that is NULL would make the whole condition NULL.
+        # A name that is NULL would make the whole condition NULL.
         sa.func.coalesce(_n.name, '').in_(names) if names else sa.false(),
         _n.uuid.in_(names) if names else sa.false(),
         sa.exists().where(has.node_uuid == _n.uuid, has.trait.in_(traits))
@@ -235,7 +235,7 @@ def obstacle(now: Instant, hosts: bool,
     :param full: reason codes by resource classes that may not be used.
     """
     # CASE WHEN NOT reservable THEN 'not_reservable' ... END
-    # NOTE: a condition that is NULL does not hold.
+    # A condition that is NULL does not hold.
     return sa.case(
         *((condition.is_not(sa.true()), code)
           for code, condition in requirements(now, hosts)),

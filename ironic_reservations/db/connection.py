@@ -54,7 +54,7 @@ _OUTRUN = ('40001', '40P01', '55P03')
 _NO_NUMBER = 1467
 
 #: How long, in seconds, to wait for another writer.
-# NOTE: it is long, since the lock is on the whole file and waiters are not
+# It is long, since the lock is on the whole file and waiters are not
 # served in order.
 _SQLITE_PATIENCE = 30
 _SQLITE_PAUSES = (0.002, 0.02)
@@ -127,13 +127,13 @@ class Database:
                 max_overflow=options.max_overflow,
                 pool_timeout=options.pool_timeout,
                 connection_parameters=options.connection_parameters,
-                # NOTE: no ``sleep(0)`` when a connection is returned. It is
+                # No ``sleep(0)`` when a connection is returned. It is
                 # meant for green threads, and slow on a busy machine.
                 thread_checkin=False,
-                # NOTE: a database that is down must not block the start of
+                # A database that is down must not block the start of
                 # Ironic's API; requests are refused until it is up.
                 max_retries=0)
-            # NOTE: parameters may contain proofs, and more people can read the
+            # Parameters may contain proofs, and more people can read the
             # log than use the API.
             engine.hide_parameters = True
             shorten(engine)
@@ -159,11 +159,11 @@ class Database:
 
         :raises Conflict: another transaction was in the way.
         """
-        # NOTE: the transaction only reads; it is rolled back when the
+        # The transaction only reads; it is rolled back when the
         # connection is returned.
         with translated(), self.engine.connect() as connection:
             connection.begin()
-            # NOTE: SQLite has no other isolation. It is set for this
+            # SQLite has no other isolation. It is set for this
             # transaction alone: a setting of the connection would outlive its
             # return to the pool on MariaDB, and writes would lock gaps.
             if connection.dialect.name != 'sqlite':
@@ -186,7 +186,7 @@ class Database:
                 self.engine.connect()) as connection:
             sqlite = connection.dialect.name == 'sqlite'
             if sqlite:
-                # NOTE: keeps oslo.db from beginning a deferred transaction: if
+                # Keeps oslo.db from beginning a deferred transaction: if
                 # two of those read and then write, one fails at once with
                 # "database is locked", whatever the time-out.
                 connection.info['in_transaction'] = True
@@ -204,7 +204,7 @@ class Database:
     def _queued(self) -> Iterator[None]:
         """Wait until no other thread of this process writes to SQLite.
 
-        NOTE: SQLite itself lets waiting writers sleep and try again, the
+        SQLite itself lets waiting writers sleep and try again, the
         longer they have waited the less often, so that on a busy machine a
         thread may wait for half a minute. A thread that waits here for longer
         than the limit goes on, and SQLite reports the conflict.
@@ -236,7 +236,7 @@ def _commit(connection: sa.Connection,
     try:
         transaction.commit()
     except BaseException as exc:
-        # NOTE: a connection in an unknown state must not be used again, and
+        # A connection in an unknown state must not be used again, and
         # an error while returning it would hide this one.
         connection.invalidate()
         if not isinstance(exc, Exception) or _in_the_way(exc):
@@ -270,7 +270,7 @@ def translated() -> Iterator[None]:
                 'The tables of the database of the reservations are missing '
                 'or out of date. Run "ironic-reservations-dbsync upgrade" and '
                 'try again.') from exc
-        # NOTE: the driver's message may contain addresses and statements; it
+        # The driver's message may contain addresses and statements; it
         # goes to the log, never to a client.
         LOG.exception('The database of the reservations failed')
         raise errors.DatabaseUnavailable(
@@ -314,7 +314,7 @@ def _tune(engine: sa.Engine, limits: sessions.Limits) -> None:
         sa.event.listen(engine, 'connect', _on_sqlite_connect)
     elif name in _MYSQL:
         sa.event.listen(engine, 'connect', sessions.mariadb_listener(limits))
-        # NOTE: REPEATABLE READ locks the gaps between rows, so that inserts
+        # REPEATABLE READ locks the gaps between rows, so that inserts
         # for different nodes deadlock. It is not needed: every write names
         # the generation that was read.
         sa.event.listen(engine, 'connect', _on_mysql_connect)
@@ -336,7 +336,7 @@ def _on_sqlite_connect(connection: Any, record: Any) -> None:
         try:
             connection.execute('PRAGMA journal_mode = WAL')
         except sqlite3.OperationalError as exc:
-            # NOTE: SQLite does not wait for this lock: opening a new file
+            # SQLite does not wait for this lock: opening a new file
             # while another process writes to it fails at once.
             if 'locked' not in str(exc) or time.monotonic() > deadline:
                 raise
@@ -351,7 +351,7 @@ def _on_mysql_connect(connection: Any, record: Any) -> None:
             'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
     decoders = getattr(connection, 'decoders', None)
     if decoders is not None:
-        # NOTE: PyMySQL parses times with a regular expression, which takes
+        # PyMySQL parses times with a regular expression, which takes
         # more time on a long list than everything else.
         decoders[_DATETIME] = datetime.datetime.fromisoformat
 
@@ -359,7 +359,7 @@ def _on_mysql_connect(connection: Any, record: Any) -> None:
 def shorten(engine: sa.Engine) -> None:
     """Have exceptions of the driver contain only the beginnings of uuids.
 
-    NOTE: the message is changed where the driver raises it, since oslo.db logs
+    The message is changed where the driver raises it, since oslo.db logs
     some exceptions before anybody else sees them.
     """
     for event in ('do_execute', 'do_executemany'):

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import secrets
 
-# NOTE: after 2 ** 25 changes of each node, the sum of 64 generations still has
+# After 2 ** 25 changes of each node, the sum of 64 generations still has
 # less than 63 bits.
 _FIRST = 1 << 48
 _LONGEST_STEP = 1 << 32

@@ -67,7 +67,7 @@ _HOST = store.Rows(Row, tables.hosts, 'host {0.id}',
                    as_read=('id', 'node_uuid'))
 # SELECT id, node_uuid, ... FROM hosts ORDER BY id
 _HOSTS = sa.select(*_HOST.columns).order_by(_h.id)
-# NOTE: built once, since each request on the timeline needs it.
+# Built once, since each request on the timeline needs it.
 _HOSTS_BY_NODE = _HOSTS.where(
     _h.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
 

@@ -40,7 +40,7 @@ _REQUEST = store.Rows(
     changing=('seen', 'seen_at'))
 # SELECT node_uuid, MAX(expires_at) FROM in_flight_requests
 #   WHERE node_uuid IN (...) GROUP BY node_uuid
-# NOTE: also if that has passed: a request without an answer may still be
+# Also if that has passed: a request without an answer may still be
 # carried out.
 _BUSY = sa.select(
     _p.node_uuid, sa.func.max(_p.expires_at, type_=tables.UTCDateTime)
@@ -84,7 +84,7 @@ def insert(connection: sa.Connection, node_uuid: str, token: str,
     :param act: the act of a ticket, or :data:`.in_flight.CHANGE`.
     """
     # INSERT INTO in_flight_requests (...) VALUES (...)
-    # NOTE: passing values beside the statement costs SQLAlchemy much less.
+    # Passing values beside the statement costs SQLAlchemy much less.
     connection.execute(sa.insert(tables.in_flight_requests), {
         'node_uuid': node_uuid, 'token': token,
         'reservation_uuid': reservation_uuid, 'instance_uuid': instance_uuid,
@@ -119,7 +119,7 @@ def insert_ticket(connection: sa.Connection, booking: leases.NodeBooking,
     :returns: ``False`` if not; then nothing has been written.
     """
     # UPDATE leases SET claimed_by = claimed_by WHERE id = ? AND claimed_by = ?
-    # NOTE: this locks the row, so that a process that takes the lease over
+    # This locks the row, so that a process that takes the lease over
     # either comes first, or finds this ticket.
     if not connection.execute(
             sa.update(tables.leases)

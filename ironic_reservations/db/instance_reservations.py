@@ -59,7 +59,7 @@ def reader(result: sa.CursorResult[Any], prefix: str = ''
     return lambda row: made(row, *_read(request(row)))
 
 
-# NOTE: the statements are built once: building one takes longer than all else
+# The statements are built once: building one takes longer than all else
 # that SQLAlchemy does for a few rows.
 _ALL = sa.select(*labelled())
 # SELECT ... FROM instance_reservations WHERE reservation_id IN

@@ -39,7 +39,7 @@ def keep(engine: sa.Engine, file: pathlib.Path, most: int) -> None:
     :param most: how many of them are kept; more may be open at a time.
     """
     made = engine.pool
-    # NOTE: with the listeners of the pool that it replaces, which make the
+    # With the listeners of the pool that it replaces, which make the
     # settings of each connection.
     engine.pool = pool.QueuePool(
         made._creator, pool_size=most, max_overflow=-1, use_lifo=True,
@@ -49,7 +49,7 @@ def keep(engine: sa.Engine, file: pathlib.Path, most: int) -> None:
         record.info[_FILE] = _identity(file)
 
     def taken(connection: Any, record: Any, proxy: Any) -> None:
-        # NOTE: a backup may have been put in its place, without the log of
+        # A backup may have been put in its place, without the log of
         # the old file, which SQLite would apply to it.
         if record.info[_FILE] != _identity(file):
             raise sa.exc.DisconnectionError(f'{file} is another file by now')
@@ -69,7 +69,7 @@ def _identity(file: pathlib.Path) -> tuple[int, int] | None:
 def _close_unused() -> None:
     """Close the connections that nobody uses at present.
 
-    NOTE: a process must neither use nor close a connection to SQLite that its
+    A process must neither use nor close a connection to SQLite that its
     parent has opened.
     """
     for engine in list(_engines):

@@ -87,7 +87,7 @@ def _outdate(connection: sa.Connection, which: sa.ColumnElement[bool],
              given: Mapping[str, Any] | None = None, **changed: Any) -> None:
     """Change the generations of leases without comparing them.
 
-    NOTE: that is safe, since what is written depends on the bookings, not on
+    That is safe, since what is written depends on the bookings, not on
     the leases; others only have to read the leases again.
     """
     # UPDATE leases SET generation = ?, ...

@@ -50,7 +50,7 @@ def brief(booking: leases.NodeBooking) -> Brief:
 class Listed:
     """A lease as it was last listed.
 
-    NOTE: each change of a lease raises its generation, except for changes of
+    Each change of a lease raises its generation, except for changes of
     ``waiting`` and of its bookings, which other requests move. These are read
     again and compared, so that no page shows stale values.
     """

@@ -132,7 +132,7 @@ def give_back(connection: sa.Connection, claim: Claim,
     #   due_at = CASE WHEN generation <> ? THEN now
     #                 WHEN due_at = ? THEN ? ELSE due_at END
     #   WHERE id = ? AND claimed_by = ?
-    # NOTE: if due_at has changed, somebody woke the lease.
+    # If due_at has changed, somebody woke the lease.
     due = sa.case((_s.generation != generation, sa.bindparam(
         'now', now, type_=_s.due_at.type)),
         (_s.due_at == claim.due_at, sa.bindparam(
@@ -155,14 +155,14 @@ def wake(connection: sa.Connection, node_uuids: Collection[str],
          now: datetime.datetime) -> None:
     """Make leases due that have, or wait for, one of some nodes.
 
-    NOTE: also those that are claimed, since their workers may have read the
+    Also those that are claimed, since their workers may have read the
     nodes before; give_back() then keeps this time.
     """
     if not node_uuids:
         return
     # SELECT DISTINCT lease_id FROM lease_reservations JOIN reservations ...
     #   WHERE node_uuid IN (...) AND starts_at <= ?
-    # NOTE: read apart, since MariaDB would look at all leases to find these.
+    # Read apart, since MariaDB would look at all leases to find these.
     concerned = connection.execute(
         sa.select(_l.lease_id).distinct()
         .join_from(tables.reservations, tables.lease_reservations,
@@ -178,7 +178,7 @@ def make_due(connection: sa.Connection, lease_ids: Collection[str],
              now: datetime.datetime) -> None:
     """Make leases due.
 
-    NOTE: also those that are claimed, as in :func:`wake`.
+    Also those that are claimed, as in :func:`wake`.
     """
     # UPDATE leases SET due_at = ?
     #   WHERE id IN (...) AND (due_at > ? OR claimed_until > ?)

@@ -64,7 +64,7 @@ _EVENT = store.Rows(
 _COLUMNS = (*_LEASE.columns, *_BETWEEN.columns, *_QUEUED.columns)
 #: The columns that show whether a cached lease is up to date.
 _HEAD = (_s.id, _s.generation, _s.waiting)
-# NOTE: the statements are built once: building one takes longer than all else
+# The statements are built once: building one takes longer than all else
 # that SQLAlchemy does for a few rows.
 _IDS = sa.bindparam('ids', expanding=True)
 # SELECT ... FROM leases WHERE id IN (...) ORDER BY created_at, id
@@ -73,7 +73,7 @@ _BY_ID = sa.select(*_COLUMNS).where(_s.id.in_(_IDS)).order_by(_s.created_at,
 # SELECT ... FROM lease_reservations WHERE lease_id IN (...) ORDER BY place
 _RESERVATIONS = sa.select(*_PART.columns, _l.lease_id).where(
     _l.lease_id.in_(_IDS)).order_by(_l.place)
-# NOTE: ``literal_column``, so that the ids are its only parameters. Events of
+# ``literal_column``, so that the ids are its only parameters. Events of
 # the same time are ordered by their kind: the warning before the end of a
 # short lease may be due at its start.
 _EVENTS = sa.select(*_EVENT.columns, _e.lease_id).where(
@@ -82,7 +82,7 @@ _EVENTS = sa.select(*_EVENT.columns, _e.lease_id).where(
         (_e.event_type == sa.literal_column(f"'{kind.value}'"),
          sa.literal_column(str(place)))
         for place, kind in enumerate(leases.EventType))))
-# NOTE: the first condition is for the index: MariaDB uses none for pairs.
+# The first condition is for the index: MariaDB uses none for pairs.
 _AS_READ = (_s.id.in_(_IDS), sa.tuple_(_s.id, _s.generation).in_(
     sa.bindparam('pairs', expanding=True)))
 _RAISE = sa.update(tables.leases).where(*_AS_READ).values(
@@ -145,7 +145,7 @@ def _first(query: sa.Select[Any], marker: leases.Lease | None,
            limit: int | None) -> sa.Select[Any]:
     """Return the first rows of a query after those of the previous page."""
     if marker is not None:
-        # NOTE: the first condition is for the index.
+        # The first condition is for the index.
         query = query.where(
             _s.created_at >= marker.created_at,
             sa.or_(_s.created_at > marker.created_at, _s.id > marker.id))
@@ -158,7 +158,7 @@ def _shown(project_id: str | None, marker: leases.Lease | None,
     #   ORDER BY created_at, id LIMIT ?) UNION ALL (... 'ACTIVE' ...) ...
     #   UNION ALL SELECT id
     #   FROM leases WHERE status = 'TERMINATED' AND updated_at >= ?
-    # NOTE: one SELECT for each status, so that each reads no more of its
+    # One SELECT for each status, so that each reads no more of its
     # index than a page, however many leases there are, or ended before.
     whose = [] if project_id is None else [_s.project_id == project_id]
     return sa.union_all(*(
@@ -175,7 +175,7 @@ def read_forgettable(connection: sa.Connection, before: datetime.datetime,
     """Return leases that ended before an instant, the oldest first."""
     # SELECT ... FROM leases WHERE status = 'TERMINATED' AND updated_at < ?
     #   AND due_at IS NULL ORDER BY updated_at LIMIT ?
-    # NOTE: a lease that is due still has work to be done.
+    # A lease that is due still has work to be done.
     return _whole(connection, connection.execute(
         sa.select(*_COLUMNS)
         .where(_s.status == leases.LeaseStatus.TERMINATED.value,
@@ -273,7 +273,7 @@ def count_live(connection: sa.Connection, project_id: str | None,
     """
     # SELECT COUNT(*) FROM leases WHERE status IN (...)
     #   AND project_id = ? AND id NOT IN (...)
-    # NOTE: a positive list, since a negation uses no index.
+    # A positive list, since a negation uses no index.
     live = [status.value for status in leases.LeaseStatus if not status.over]
     query = (sa.select(sa.func.count()).select_from(tables.leases)
              .where(_s.status.in_(live)))
@@ -391,7 +391,7 @@ def delete_many(connection: sa.Connection,
         return True
     given = {'ids': [lease.id for lease in gone], 'pairs': [
         (lease.id, lease.generation) for lease in gone]}
-    # NOTE: the generations first, so that nobody changes a part meanwhile; the
+    # The generations first, so that nobody changes a part meanwhile; the
     # leases last, since the other rows refer to them.
     # UPDATE leases SET generation = ?
     #   WHERE id IN (...) AND (id, generation) IN ((?, ?), ...)

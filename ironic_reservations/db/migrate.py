@@ -181,7 +181,7 @@ def _run(database: db_connection.Database,
             _run_once(database, step, revision, wait)
             return
         except migration_turn.Overtaken as exc:
-            # NOTE: what the other one has done is skipped.
+            # What the other one has done is skipped.
             if not left:
                 raise migration_lock.AnotherMigrates(
                     'another process changes the same tables at the same time '
@@ -195,7 +195,7 @@ def _revision(connection: sa.Connection) -> str | None:
     revision = migration.MigrationContext.configure(
         connection).get_current_revision()
     if not began:
-        # NOTE: alembic would leave its transaction to us.
+        # Alembic would leave its transaction to us.
         connection.rollback()
     return revision
 
@@ -206,7 +206,7 @@ def _run_once(database: db_connection.Database,
     config = _config()
     with db_connection.translated(), migration_lock.alone(
             database, wait) as connection:
-        # NOTE: not before, since SQLite does not answer while another one
+        # Not before, since SQLite does not answer while another one
         # migrates.
         _check_known(_revision(connection))
         config.attributes['connection'] = connection

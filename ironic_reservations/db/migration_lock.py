@@ -119,7 +119,7 @@ def _engine(database: db_connection.Database,
     usual = database.engine
     if usual.dialect.name == 'sqlite' and usual.url.database in (
             None, '', ':memory:'):
-        # NOTE: another engine would open another in-memory database.
+        # Another engine would open another in-memory database.
         yield usual
         return
     engine = engines.create_engine(
@@ -144,13 +144,13 @@ def _sqlite(engine: sa.Engine, wait: float) -> Iterator[sa.Connection]:
             engine.connect()) as connection:
         driver = connection.connection.driver_connection
         assert driver is not None
-        # NOTE: recreating a table must not delete rows that refer to it. This
+        # Recreating a table must not delete rows that refer to it. This
         # has to be set before a transaction begins.
         driver.execute(f'PRAGMA busy_timeout = {_TABLE_WAIT * 1000}')
         enforced, = driver.execute('PRAGMA foreign_keys').fetchone()
         driver.execute('PRAGMA foreign_keys = OFF')
         try:
-            # NOTE: keeps oslo.db from beginning another one.
+            # Keeps oslo.db from beginning another one.
             connection.info['in_transaction'] = True
             with connection.begin():
                 connection.exec_driver_sql('BEGIN IMMEDIATE')
@@ -193,7 +193,7 @@ def _postgresql(engine: sa.Engine, wait: float) -> Iterator[sa.Connection]:
             connection.exec_driver_sql(f'SET LOCAL {limit} = 0')
         _set_local_lock_timeout(connection, wait)
         try:
-            # NOTE: of the transaction and not of the session: a pooler may
+            # Of the transaction and not of the session: a pooler may
             # give each transaction another one.
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(
                 _number('ironic_reservations migration'))))
@@ -206,7 +206,7 @@ def _postgresql(engine: sa.Engine, wait: float) -> Iterator[sa.Connection]:
 
 
 def _set_local_lock_timeout(connection: sa.Connection, wait: float) -> None:
-    # NOTE: 0 would mean no limit.
+    # 0 would mean no limit.
     connection.exec_driver_sql(
         f'SET LOCAL lock_timeout = {max(1, round(wait * 1000))}')
 
@@ -215,7 +215,7 @@ def _set_local_lock_timeout(connection: sa.Connection, wait: float) -> None:
 def _mysql(database: db_connection.Database, engine: sa.Engine,
            wait: float) -> Iterator[sa.Connection]:
     options = database.options
-    # NOTE: the wait for an answer is limited as well.
+    # The wait for an answer is limited as well.
     url = sessions.with_limits(sa.make_url(database.url), sessions.QUICK,
                                options.connection_parameters)
     with _engine(database, _OF_THE_TURN, url) as others:

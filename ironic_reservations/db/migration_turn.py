@@ -190,7 +190,7 @@ class Turn:
     def _is_mine_after(self, seen: _Seen, is_dead: bool) -> bool:
         """Take the turn if nobody has it, and return whether it is ours."""
         if seen.token == self._token:
-            # NOTE: it was taken, and the answer was lost.
+            # It was taken, and the answer was lost.
             return True
         if seen.token is not None and not is_dead:
             return False

@@ -76,7 +76,7 @@ _NODE = store.Rows(
 _FACTS = tuple(column.key for column in _NODE.columns
                if column.key not in ('uuid', 'generation'))
 # SELECT uuid, generation, name, ... FROM nodes
-# NOTE: the statements of requests are built once: building one takes longer
+# The statements of requests are built once: building one takes longer
 # than all else that SQLAlchemy does for it.
 _NODES = sa.select(*_NODE.columns)
 _NODES_BY_UUID = _NODES.where(_n.uuid.in_(_UUIDS))
@@ -198,7 +198,7 @@ class _Shape:
         """Return the conditions on rows of ``nodes``."""
         found: list[conditions.Condition] = []
         if self.sole:
-            # NOTE: SQLAlchemy writes lists of values into a statement each
+            # SQLAlchemy writes lists of values into a statement each
             # time.
             found.append(_n.resource_class == sa.bindparam('class'))
         elif self.classes:
@@ -258,7 +258,7 @@ def _not_booked_now(shape: _Shape, hosts: bool) -> list[conditions.Condition]:
                                                            hosts))]
 
 
-# NOTE: limited, since clients choose the number of traits.
+# Limited, since clients choose the number of traits.
 @functools.lru_cache(maxsize=64)
 def _candidates(shape: _Shape, hosts: bool, part: _Range,
                 by_uuid: bool) -> sa.Select[Any]:
@@ -271,7 +271,7 @@ def _candidates(shape: _Shape, hosts: bool, part: _Range,
     #   AND NOT EXISTS (a live reservation) AND NOT EXISTS (one in flight)
     #   AND NOT EXISTS (a lease that has it) AND NOT EXISTS (one to come)
     #   AND uuid >= ? ORDER BY uuid LIMIT ?
-    # NOTE: numbers, since PostgreSQL may answer EXISTS by reading all
+    # Numbers, since PostgreSQL may answer EXISTS by reading all
     # reservations.
     related = (_counted(_r.node_uuid == _n.uuid)
                + _counted(_r.instance_uuid == sa.bindparam('instance')))
@@ -322,7 +322,7 @@ def read_candidates(connection: sa.Connection, wanted: NodeRequirements,
              'instance': instance_uuid}
     if uuid is not None:
         given['of_uuid'] = uuid
-    # NOTE: two scans of the index that stop at the limit; sorting all
+    # Two scans of the index that stop at the limit; sorting all
     # nodes would cost more. The second one wraps round, for what the first
     # one lacks, which is nearly always nothing; as one statement, both
     # would cost MariaDB three times as much.
@@ -337,7 +337,7 @@ def read_candidates(connection: sa.Connection, wanted: NodeRequirements,
             for row in rows:
                 found[row.uuid] = made(row, wanted.traits)
                 related = related or bool(row.related)
-    # NOTE: without a row, nothing was counted.
+    # Without a row, nothing was counted.
     return Candidates(found, related or not found)
 
 
@@ -383,7 +383,7 @@ def count_obstacles(connection: sa.Connection, wanted: NodeRequirements,
     :param full: reason codes by resource classes that may not be used.
     :returns: by reason code.
     """
-    # NOTE: a node without a reason was lost to another request.
+    # A node without a reason was lost to another request.
     cause = sa.func.coalesce(
         conditions.obstacle(now, hosts, unheld or {}, full or {}),
         reasons.BUSY)
@@ -420,7 +420,7 @@ def advance(connection: sa.Connection, uuid: str, generation: int,
     return bool(result.rowcount == 1)
 
 
-# NOTE: without the time of enrolment: the mirror has to notice that a node was
+# Without the time of enrolment: the mirror has to notice that a node was
 # enrolled again, since leases have to be updated then.  The time of the
 # observation comes last, since MariaDB evaluates assignments in order.
 _NEWER = (*(key for key in _FACTS if key != 'enrolled_at'), 'observed_at')
@@ -448,7 +448,7 @@ def _advance(through: bool) -> sa.Update:
 _RAISED = _n.generation + sa.bindparam('step')
 # UPDATE nodes SET generation = generation + ?
 #   WHERE uuid IN (...) AND (uuid, generation) IN ((?, ?), ...)
-# NOTE: the first condition is for the index: MariaDB uses none for pairs.
+# The first condition is for the index: MariaDB uses none for pairs.
 _ADVANCE = sa.update(tables.nodes).where(
     _n.uuid.in_(_UUIDS),
     sa.tuple_(_n.uuid, _n.generation).in_(
@@ -456,7 +456,7 @@ _ADVANCE = sa.update(tables.nodes).where(
 ).values(generation=_RAISED)
 # UPDATE nodes SET generation = generation + ?
 #   WHERE uuid = ? AND generation = ?
-# NOTE: for a single node, as most requests have it: SQLAlchemy writes lists of
+# For a single node, as most requests have it: SQLAlchemy writes lists of
 # values into a statement each time.
 _ADVANCE_ONE = sa.update(tables.nodes).where(
     _n.uuid == sa.bindparam('of_uuid'), _n.generation == sa.bindparam('read')
@@ -555,7 +555,7 @@ _SUMS = sa.select(
 ).group_by(_BUCKET_OF)
 # SELECT uuid, id, generation, revision FROM nodes
 _VERSIONS = sa.select(_n.uuid, _n.id, _n.generation, _n.revision)
-# NOTE: the range is for the index.
+# The range is for the index.
 _VERSIONS_OF = _VERSIONS.where(
     _n.id.between(sa.bindparam('first'), sa.bindparam('last')),
     (_n.id - _n.id % _BUCKET).in_(sa.bindparam('buckets', expanding=True)))

@@ -138,7 +138,7 @@ def _of_psycopg2(extensions: Any, begin: str, seconds: float) -> Any:
                 super().execute(begin)
 
     class Connection(extensions.connection):  # type: ignore[misc]
-        # NOTE: the driver itself would begin each transaction with a bare
+        # The driver itself would begin each transaction with a bare
         # BEGIN, so it is told not to, and never asked whether it does.
         autocommit = False
 
@@ -182,7 +182,7 @@ def _of_psycopg(driver: Any, begin: str, seconds: float) -> Any:
                 super().execute(begin)
 
     class Connection(driver.Connection):  # type: ignore[misc]
-        # NOTE: as above. Its own commit() and rollback() ask for the state.
+        # As above. Its own commit() and rollback() ask for the state.
         autocommit = False
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:

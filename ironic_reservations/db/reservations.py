@@ -47,7 +47,7 @@ _SHOWN = (*_COLUMNS, sa.select(conditions.suspended())
           .correlate(tables.reservations).scalar_subquery()
           .label('unusable'))
 # SELECT ... FROM reservations WHERE uuid = ? AND immediate = 1
-# NOTE: the statements are built once: building one takes longer than all else
+# The statements are built once: building one takes longer than all else
 # that SQLAlchemy does for it.
 _BY_UUID = sa.select(*_SHOWN).where(_r.uuid == sa.bindparam('uuid'),
                                     _r.immediate == 1)
@@ -126,7 +126,7 @@ def _related(of_nodes: bool, by_uuid: bool) -> sa.SelectBase:
         wanted.append(_r.uuid == sa.bindparam('uuid'))
     parts = [sa.select(*_SHOWN).where(each, _r.immediate == 1)
              for each in wanted]
-    # NOTE: separate SELECTs, so that each uses its own index.
+    # Separate SELECTs, so that each uses its own index.
     return sa.union(*parts) if len(parts) > 1 else parts[0]
 
 
@@ -159,7 +159,7 @@ def delete_void(connection: sa.Connection,
                 now: datetime.datetime) -> int:
     """Delete rows that were void when they were read and still are.
 
-    NOTE: a void row gives nobody a right to its node, so that the generation
+    A void row gives nobody a right to its node, so that the generation
     of the node need not be compared.
 
     :returns: how many have been deleted.
@@ -223,7 +223,7 @@ def update(connection: sa.Connection, before: node_reservation.Reservation,
                         now=now, updated_at=now)
 
 
-# NOTE: the uuid is not enough, since clients choose it and may reuse one.
+# The uuid is not enough, since clients choose it and may reuse one.
 _UPDATE_LIVE = RESERVATION.updating.where(conditions.live(conditions.NOW))
 
 
@@ -267,7 +267,7 @@ def read_live_node_uuids(connection: sa.Connection,
     """Return the nodes that are reserved now, or that leases have."""
     # SELECT node_uuid WHERE it is live UNION SELECT node_uuid WHERE a lease
     #   has it
-    # NOTE: separate SELECTs, so that each uses its own index.
+    # Separate SELECTs, so that each uses its own index.
     return frozenset(connection.execute(sa.union(
         sa.select(_r.node_uuid).where(conditions.live(now)),
         sa.select(_r.node_uuid).where(conditions.has_node(now)))).scalars())
@@ -340,7 +340,7 @@ def read_page(connection: sa.Connection, now: datetime.datetime, *,
     """
     # SELECT ... FROM reservations WHERE (it is live, and confirmed)
     #   AND ... AND (it is behind the marker) ORDER BY ..., id LIMIT ?
-    # NOTE: not those that keep their nodes only to have them put back.
+    # Not those that keep their nodes only to have them put back.
     query = sa.select(*_SHOWN).where(conditions.live(now),
                                      ~conditions.being_made(), sa.or_(
         _r.state != node_reservation.State.RESERVED.value,
@@ -351,7 +351,7 @@ def read_page(connection: sa.Connection, now: datetime.datetime, *,
         if value is not None:
             query = query.where(column == value)
     column = _r[sort_key]
-    # NOTE: NULLs sort first on two of the databases and last on the third, so
+    # NULLs sort first on two of the databases and last on the third, so
     # that they need an explicit rank.
     null_rank = sa.case((column.is_(None), 0), else_=1)
     keys: list[sa.ColumnElement[Any]] = (

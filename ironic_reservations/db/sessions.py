@@ -76,7 +76,7 @@ class Limits:
         return cls(options.lock_timeout, options.statement_timeout,
                    options.idle_in_transaction_timeout,
                    options.connect_timeout,
-                   # NOTE: so that this process closes it before the server.
+                   # So that this process closes it before the server.
                    2 * recycled if recycled > 0 else 0)
 
 
@@ -91,7 +91,7 @@ def with_limits(url: sa.URL, limits: Limits, parameters: str) -> sa.URL:
 
     :param parameters: [database] connection_parameters.
     """
-    # NOTE: by then, a server that is alive has answered, with an error if not
+    # By then, a server that is alive has answered, with an error if not
     # with a result.
     answer = limits.statement + MORE
     driver = f'{url.get_backend_name()}+{url.get_driver_name()}'
@@ -128,7 +128,7 @@ def mariadb_listener(limits: Limits) -> Callable[[Any, Any], None]:
         'lock_wait_timeout': limits.lock,
         'net_read_timeout': limits.idle, 'net_write_timeout': limits.idle,
         'max_statement_time': limits.statement,
-        # NOTE: longer, since a reader of a long list needs time between rows,
+        # Longer, since a reader of a long list needs time between rows,
         # and has locked nothing.
         'idle_transaction_timeout': limits.statement,
         'idle_write_transaction_timeout': limits.idle}
@@ -174,10 +174,10 @@ def postgresql_listener() -> Callable[[Any, Any], None]:
 
     def on_connect(connection: Any, record: Any) -> None:
         known = postgresql.backend(connection)
-        # NOTE: no transaction is needed.
+        # No transaction is needed.
         connection.autocommit = True
         with connection.cursor() as cursor:
-            # NOTE: nothing is set where a pooler is in between, whose sessions
+            # Nothing is set where a pooler is in between, whose sessions
             # are others' as well, nor what the server does not know.
             cursor.execute(
                 'SELECT pg_backend_pid(), count(set_config(name, value, '
@@ -220,7 +220,7 @@ def snapshot(dialect: sa.Dialect, limits: Limits) -> str:
     isolated = 'ISOLATION LEVEL REPEATABLE READ'
     if dialect.name != 'postgresql':
         return f'SET TRANSACTION {isolated}'
-    # NOTE: PostgreSQL has one limit for transactions that only read and for
+    # PostgreSQL has one limit for transactions that only read and for
     # those that write.
     limited = limit_transaction(dataclasses.replace(
         limits, idle=limits.statement))
@@ -243,7 +243,7 @@ def see_what_is_committed(connection: Any, record: Any) -> None:
 
     A listener for the ``connect`` event of connections that migrate.
     """
-    # NOTE: for reads, and for each statement that changes rows.
+    # For reads, and for each statement that changes rows.
     _wait_for_others(connection, 7)
 
 

@@ -51,7 +51,7 @@ def make_folder(folder: pathlib.Path) -> None:
 def make(file: pathlib.Path) -> None:
     """Create an empty file with mode 0600, unless it exists.
 
-    NOTE: a file that is there is never opened here. To close it would drop all
+    A file that is there is never opened here. To close it would drop all
     locks that the process has on it, those of SQLite's connections as well;
     then another process deletes the log that these still write to.
 

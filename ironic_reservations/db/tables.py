@@ -61,7 +61,7 @@ class UTCDateTime(sa.types.TypeDecorator[datetime.datetime]):
         return value.replace(tzinfo=datetime.UTC)
 
 
-# NOTE: without this collation "gold" and "GOLD" would be equal, unlike on the
+# Without this collation "gold" and "GOLD" would be equal, unlike on the
 # other databases.
 _MYSQL = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4',
           'mysql_collate': 'utf8mb4_bin'}
@@ -70,7 +70,7 @@ nodes = sa.Table(
     'nodes', metadata,
     sa.Column('id', sa.Integer, primary_key=True),
     sa.Column('uuid', sa.String(36), nullable=False, unique=True),
-    # NOTE: random, and never repeated for a uuid, see generations.
+    # Random, and never repeated for a uuid, see generations.
     sa.Column('generation', sa.BigInteger, nullable=False),
     sa.Column('name', sa.String(255)),
     sa.Column('resource_class', sa.String(80)),
@@ -82,15 +82,15 @@ nodes = sa.Table(
     sa.Column('owner', sa.String(255)),
     sa.Column('lessee', sa.String(255)),
     sa.Column('properties', sa.Text),
-    # NOTE: NULL for a node of Ironic, set for a compute host.
+    # NULL for a node of Ironic, set for a compute host.
     sa.Column('inventories', sa.Text),
-    # NOTE: as Ironic returns it; it is only compared for equality.
+    # As Ironic returns it; it is only compared for equality.
     sa.Column('enrolled_at', sa.String(64)),
     sa.Column('observed_at', UTCDateTime, nullable=False),
-    # NOTE: raised with the mirrored columns, so that a process finds out by a
+    # Raised with the mirrored columns, so that a process finds out by a
     # sum what it has to read again.
     sa.Column('revision', sa.BigInteger, nullable=False, server_default='0'),
-    # NOTE: the token of the last request that was let through.
+    # The token of the last request that was let through.
     sa.Column('let_through', sa.String(36)),
     sa.Index(None, 'resource_class', 'provision_state'),
     sqlite_autoincrement=True,
@@ -104,7 +104,7 @@ changes = sa.Table(
               primary_key=True),
     # NULL for a request that changed no node.
     sa.Column('node_uuid', sa.String(36)),
-    # NOTE: NULL if something else than the node's bookings has changed.
+    # NULL if something else than the node's bookings has changed.
     sa.Column('generation', sa.BigInteger),
     # The id of the request, in one of the rows that it wrote.
     sa.Column('change_id', sa.String(36), unique=True),
@@ -125,11 +125,11 @@ reservations = sa.Table(
     sa.Column('uuid', sa.String(36), nullable=False, unique=True),
     sa.Column('node_uuid', sa.String(36), sa.ForeignKey('nodes.uuid'),
               nullable=False),
-    # NOTE: NULL for a node that is promised to a lease.
+    # NULL for a node that is promised to a lease.
     sa.Column('instance_uuid', sa.String(36)),
     sa.Column('created_at', UTCDateTime, nullable=False),
     sa.Column('updated_at', UTCDateTime),
-    # NOTE: NULL for a reservation, which starts when it is made.
+    # NULL for a reservation, which starts when it is made.
     sa.Column('starts_at', UTCDateTime),
     sa.Column('expires_at', UTCDateTime, nullable=False),
     sa.Column('state', sa.String(16), nullable=False),
@@ -140,15 +140,15 @@ reservations = sa.Table(
     sa.Column('place', sa.Integer),
     sa.Column('lessee', sa.String(255)),
     sa.Column('lessee_before', sa.String(255)),
-    # NOTE: when the lease got the node, and when its owner was warned that the
+    # When the lease got the node, and when its owner was warned that the
     # unused node is released. NULL if that has not happened.
     sa.Column('bound_at', UTCDateTime),
     sa.Column('warned_at', UTCDateTime),
-    # NOTE: whether the holder of a reservation has acted on the node, so that
+    # Whether the holder of a reservation has acted on the node, so that
     # it ends only with the node put back.
     sa.Column('acted', sa.Boolean, nullable=False,
               server_default=sa.false()),
-    # NOTE: 1 for a reservation, NULL for a booking of a lease, of which a node
+    # 1 for a reservation, NULL for a booking of a lease, of which a node
     # may have many: unique constraints ignore NULLs.
     sa.Column('immediate', sa.SmallInteger),
     sa.UniqueConstraint('node_uuid', 'immediate'),
@@ -156,9 +156,9 @@ reservations = sa.Table(
     sa.UniqueConstraint('lease_reservation_id', 'place'),
     sa.Index(None, 'project_id'),
     sa.Index(None, 'expires_at'),
-    # NOTE: few rows have their node now, compared with future bookings.
+    # Few rows have their node now, compared with future bookings.
     sa.Index(None, 'state', 'starts_at'),
-    # NOTE: without these MariaDB reads all bookings of each node that might be
+    # Without these MariaDB reads all bookings of each node that might be
     # picked.
     sa.Index(None, 'node_uuid', 'immediate', 'state', 'starts_at'),
     sa.Index(None, 'lessee'),
@@ -174,7 +174,7 @@ hosts = sa.Table(
     sa.Column('reservable', sa.Boolean, nullable=False),
     sa.Column('created_at', UTCDateTime, nullable=False),
     sa.Column('updated_at', UTCDateTime),
-    # NOTE: whether the configuration closes the host.
+    # Whether the configuration closes the host.
     sa.Column('excluded', sa.Boolean, nullable=False,
               server_default=sa.false()),
     sqlite_autoincrement=True,
@@ -215,36 +215,36 @@ leases = sa.Table(
     sa.Column('waiting', sa.Text),
     sa.Column('created_at', UTCDateTime, nullable=False),
     sa.Column('updated_at', UTCDateTime),
-    # NOTE: digests of the client's idempotency key (with the project) and of
+    # Digests of the client's idempotency key (with the project) and of
     # the request, so that a repeated request is served once.
     sa.Column('request_key', sa.String(64), unique=True),
     sa.Column('request_digest', sa.String(64)),
-    # NOTE: when the reconciler has to work on the lease, NULL for never; and
+    # When the reconciler has to work on the lease, NULL for never; and
     # which process does, until when.
     sa.Column('due_at', UTCDateTime),
     sa.Column('attempts', sa.Integer, nullable=False),
     sa.Column('claimed_by', sa.String(255)),
     sa.Column('claimed_until', UTCDateTime),
-    # NOTE: the window of open dates, and when they are fixed; NULL if the
+    # The window of open dates, and when they are fixed; NULL if the
     # owner has set the dates. fix_at is NULL once they are fixed.
     sa.Column('between_from', UTCDateTime),
     sa.Column('between_until', UTCDateTime),
     sa.Column('fix_before', sa.Integer),
     sa.Column('fix_at', UTCDateTime),
-    # NOTE: for a queued lease, which waits for an earlier start.
+    # For a queued lease, which waits for an earlier start.
     sa.Column('wanted_start', UTCDateTime),
     sa.Column('promised_start', UTCDateTime),
     sa.Column('priority', sa.Integer),
-    # NOTE: how often it was extended since its start; NULL for never.
+    # How often it was extended since its start; NULL for never.
     sa.Column('extensions', sa.Integer),
     sa.Index(None, 'created_at', 'id'),
     sa.Index(None, 'status', 'promised_start'),
     sa.Index(None, 'project_id', 'created_at'),
     sa.Index(None, 'fix_at'),
     sa.Index(None, 'due_at'),
-    # NOTE: few leases are live, compared with those that are over.
+    # Few leases are live, compared with those that are over.
     sa.Index(None, 'status', 'updated_at'),
-    # NOTE: for lists, which show leases by the time at which they were made.
+    # For lists, which show leases by the time at which they were made.
     sa.Index(None, 'status', 'created_at', 'id'),
     sa.Index(None, 'project_id', 'status', 'created_at', 'id'),
     **_MYSQL)
@@ -295,13 +295,13 @@ instance_reservations = sa.Table(
     sa.Column('memory_mb', sa.Integer, nullable=False),
     sa.Column('disk_gb', sa.Integer, nullable=False),
     sa.Column('amount', sa.Integer, nullable=False),
-    # NOTE: NULL: no affinity, neither true nor false.
+    # NULL: no affinity, neither true nor false.
     sa.Column('affinity', sa.Boolean),
-    # NOTE: the private flavor of the reservation.
+    # The private flavor of the reservation.
     sa.Column('flavor_id', sa.String(36)),
     sa.Column('aggregate_id', sa.Integer),
     sa.Column('server_group_id', sa.String(36)),
-    # NOTE: the flavor that was requested, and a copy of it, since it may be
+    # The flavor that was requested, and a copy of it, since it may be
     # changed or deleted while the lease lasts.
     sa.Column('source_flavor_id', sa.String(255)),
     sa.Column('request', sa.Text),
@@ -311,18 +311,18 @@ instance_reservations = sa.Table(
 lease_usage = sa.Table(
     'lease_usage', metadata,
     sa.Column('reservation_id', sa.String(36), primary_key=True),
-    # NOTE: a class of Placement for instances; empty for nodes without one.
+    # A class of Placement for instances; empty for nodes without one.
     sa.Column('resource_class', sa.String(255), primary_key=True),
     sa.Column('lease_id', sa.String(36), nullable=False),
     sa.Column('project_id', sa.String(255)),
     sa.Column('user_id', sa.String(255)),
     sa.Column('resource_type', sa.String(32), nullable=False),
-    # NOTE: the amount of the class for each booking; 1 for a node.
+    # The amount of the class for each booking; 1 for a node.
     sa.Column('amount', sa.BigInteger, nullable=False),
-    # NOTE: the start of the first booking, and the end of the last one.
+    # The start of the first booking, and the end of the last one.
     sa.Column('starts_at', UTCDateTime, nullable=False),
     sa.Column('ended_at', UTCDateTime, nullable=False),
-    # NOTE: the number of hosts or instances; the sum of the durations of their
+    # The number of hosts or instances; the sum of the durations of their
     # bookings in seconds; and the same of those that had started.
     sa.Column('bookings', sa.Integer, nullable=False),
     sa.Column('promised_seconds', sa.BigInteger, nullable=False),
@@ -335,20 +335,20 @@ lease_usage = sa.Table(
 usage_periods = sa.Table(
     'usage_periods', metadata,
     sa.Column('id', sa.Integer, primary_key=True),
-    # NOTE: the booking whose node was deployed; NULL for rows that sum up
+    # The booking whose node was deployed; NULL for rows that sum up
     # several bookings.
     sa.Column('booking_uuid', sa.String(36)),
     sa.Column('reservation_id', sa.String(36), nullable=False),
     sa.Column('lease_id', sa.String(36), nullable=False),
     sa.Column('project_id', sa.String(255)),
-    # NOTE: empty for nodes without one.
+    # Empty for nodes without one.
     sa.Column('resource_class', sa.String(255), nullable=False),
     sa.Column('kind', sa.String(16), nullable=False),
     sa.Column('starts_at', UTCDateTime, nullable=False),
-    # NOTE: NULL while it lasts.
+    # NULL while it lasts.
     sa.Column('ended_at', UTCDateTime),
     sa.Column('hosts', sa.Integer, nullable=False),
-    # NOTE: 1 while it lasts, else NULL: unique constraints ignore NULLs.
+    # 1 while it lasts, else NULL: unique constraints ignore NULLs.
     sa.Column('running', sa.SmallInteger),
     sa.UniqueConstraint('booking_uuid', 'running'),
     sa.Index(None, 'running'),
@@ -361,7 +361,7 @@ usage_periods = sa.Table(
 #: Since when unused nodes of leases can be deployed without a break.
 usable_bookings = sa.Table(
     'usable_bookings', metadata,
-    # NOTE: no foreign key, since the row of a booking that was deleted is
+    # No foreign key, since the row of a booking that was deleted is
     # found and deleted later.
     sa.Column('booking_uuid', sa.String(36), primary_key=True),
     sa.Column('since', UTCDateTime, nullable=False),
@@ -384,17 +384,17 @@ in_flight_requests = sa.Table(
               nullable=False, index=True),
     sa.Column('reservation_uuid', sa.String(36)),
     sa.Column('instance_uuid', sa.String(36)),
-    # NOTE: when its answer is due at the latest. The node is kept for it until
+    # When its answer is due at the latest. The node is kept for it until
     # the row is deleted, however long that takes.
     sa.Column('expires_at', UTCDateTime, nullable=False),
-    # NOTE: identifies the request, and is never reused.
+    # Identifies the request, and is never reused.
     sa.Column('token', sa.String(36), nullable=False, unique=True),
     sa.Column('state', sa.String(16), nullable=False),
-    # NOTE: the act and the lease of a ticket of the reconciler; or "change",
+    # The act and the lease of a ticket of the reconciler; or "change",
     # if the request does not use the node.
     sa.Column('act', sa.String(32)),
     sa.Column('lease_id', sa.String(36)),
-    # NOTE: the state that Ironic showed first, and when.
+    # The state that Ironic showed first, and when.
     sa.Column('seen', sa.String(64)),
     sa.Column('seen_at', UTCDateTime),
     sa.Index(None, 'lease_id'),
@@ -407,9 +407,9 @@ handovers = sa.Table(
     sa.Column('node_uuid', sa.String(36),
               sa.ForeignKey('nodes.uuid', ondelete='CASCADE'),
               primary_key=True),
-    # NOTE: the uuid of the booking, whose row is deleted with this one.
+    # The uuid of the booking, whose row is deleted with this one.
     sa.Column('holder', sa.String(36), nullable=False),
-    # NOTE: the fields of a node alone may have 64 KiB each.
+    # The fields of a node alone may have 64 KiB each.
     sa.Column('document', sa.Text().with_variant(
         mysql.MEDIUMTEXT(), 'mysql', 'mariadb')),
     sa.Column('acts', sa.Text, nullable=False),
@@ -434,11 +434,11 @@ holds = sa.Table(
     sa.Column('id', sa.Integer, primary_key=True),
     sa.Column('generation', sa.Integer, nullable=False),
     sa.Column('consumer_uuid', sa.String(36), nullable=False, unique=True),
-    # NOTE: no foreign keys, since a hold outlives the node and the promise
+    # No foreign keys, since a hold outlives the node and the promise
     # until it has been released.
     sa.Column('node_uuid', sa.String(36), nullable=False),
     sa.Column('owner', sa.String(36), nullable=False),
-    # NOTE: amounts by class, and whether the hold excludes all others on the
+    # Amounts by class, and whether the hold excludes all others on the
     # host.
     sa.Column('resources', sa.Text, nullable=False),
     sa.Column('exclusive', sa.Boolean, nullable=False),
@@ -450,7 +450,7 @@ holds = sa.Table(
     sa.Column('created_at', UTCDateTime, nullable=False),
     sa.Column('updated_at', UTCDateTime),
     sa.Column('deadline', UTCDateTime, nullable=False),
-    # NOTE: "node" for an exclusive hold, else the owner; NULL while it is
+    # "node" for an exclusive hold, else the owner; NULL while it is
     # being released: unique constraints ignore NULLs.
     sa.Column('live', sa.String(36)),
     sa.UniqueConstraint('node_uuid', 'live'),
@@ -465,7 +465,7 @@ providers_seen = sa.Table(
     sa.Column('provider_uuid', sa.String(36), primary_key=True),
     sa.Column('generation', sa.Integer, nullable=False),
     sa.Column('kind', sa.String(32), nullable=False),
-    # NOTE: of everything that an audit compares it with; NULL: unknown.
+    # Of everything that an audit compares it with; NULL: unknown.
     sa.Column('fingerprint', sa.String(36)),
     sa.Column('seen_at', UTCDateTime, nullable=False),
     **_MYSQL)
@@ -482,49 +482,49 @@ placement_drift = sa.Table(
 #: Tokens with which the leases of a project are read as a calendar.
 calendar_tokens = sa.Table(
     'calendar_tokens', metadata,
-    # NOTE: SHA-256 in hexadecimal; the token itself is not stored.
+    # SHA-256 in hexadecimal; the token itself is not stored.
     sa.Column('digest', sa.String(64), primary_key=True),
-    # NOTE: a hash of the next two, since MariaDB ignores trailing spaces when
+    # A hash of the next two, since MariaDB ignores trailing spaces when
     # it compares names.
     sa.Column('owner', sa.String(64), nullable=False, unique=True),
-    # NOTE: empty where users are not distinguished, or have no projects.
+    # Empty where users are not distinguished, or have no projects.
     sa.Column('user_id', sa.String(255), nullable=False),
     sa.Column('project_id', sa.String(255), nullable=False),
     sa.Column('roles', sa.Text, nullable=False),
     sa.Column('created_at', UTCDateTime, nullable=False),
-    # NOTE: of the user's password; NULL where another service checks it.
+    # Of the user's password; NULL where another service checks it.
     sa.Column('fingerprint', sa.String(64)),
     **_MYSQL)
 
 #: Notices that are to be sent, or have been.
 outbox = sa.Table(
     'outbox', metadata,
-    # NOTE: derived from the notice and its receiver, so that nothing is
+    # Derived from the notice and its receiver, so that nothing is
     # written twice.
     sa.Column('id', sa.String(36), primary_key=True),
     sa.Column('notice_id', sa.String(36), nullable=False),
     sa.Column('channel', sa.String(16), nullable=False),
-    # NOTE: SHA-256 in hexadecimal of the receiver: the URL of a webhook, which
+    # SHA-256 in hexadecimal of the receiver: the URL of a webhook, which
     # may be a secret, or the user that mail is for.
     sa.Column('target', sa.String(64), nullable=False),
     sa.Column('kind', sa.String(32), nullable=False),
-    # NOTE: no foreign key, since a lease may be deleted before the notice of
+    # No foreign key, since a lease may be deleted before the notice of
     # its end is sent.
     sa.Column('lease_id', sa.String(36), nullable=False),
     sa.Column('project_id', sa.String(255)),
     sa.Column('user_id', sa.String(255)),
     sa.Column('payload', sa.Text, nullable=False),
     sa.Column('created_at', UTCDateTime, nullable=False),
-    # NOTE: when it is to be sent; NULL: it was sent or given up.
+    # When it is to be sent; NULL: it was sent or given up.
     sa.Column('due_at', UTCDateTime),
     sa.Column('attempts', sa.Integer, nullable=False),
     sa.Column('claimed_by', sa.String(36)),
     sa.Column('claimed_until', UTCDateTime),
     sa.Column('done_at', UTCDateTime),
     sa.Column('outcome', sa.String(16)),
-    # NOTE: the error of the last attempt to send it.
+    # The error of the last attempt to send it.
     sa.Column('complaint', sa.Text),
-    # NOTE: if set, the notice waits for those with lower numbers about the
+    # If set, the notice waits for those with lower numbers about the
     # same lease over the same channel.
     sa.Column('sequence', sa.Integer),
     sa.Index(None, 'channel', 'target', 'due_at'),
@@ -532,7 +532,7 @@ outbox = sa.Table(
     sa.Index(None, 'done_at'),
     sa.Index(None, 'lease_id', 'sequence'),
     sa.Index(None, 'notice_id'),
-    # NOTE: few notices are given up, compared with those delivered.
+    # Few notices are given up, compared with those delivered.
     sa.Index(None, 'outcome', 'channel', 'target', 'done_at'),
     **_MYSQL)
 
@@ -540,11 +540,11 @@ outbox = sa.Table(
 #: entries in the outbox.
 enforcement_terms = sa.Table(
     'enforcement_terms', metadata,
-    # NOTE: no foreign key, since the service is told when a lease is gone.
+    # No foreign key, since the service is told when a lease is gone.
     sa.Column('lease_id', sa.String(36), primary_key=True),
     sa.Column('project_id', sa.String(255)),
     sa.Column('user_id', sa.String(255)),
-    # NOTE: the number of the last entry in the outbox.
+    # The number of the last entry in the outbox.
     sa.Column('sequence', sa.Integer, nullable=False),
     sa.Column('terms', sa.Text, nullable=False),
     **_MYSQL)

@@ -43,7 +43,7 @@ def most_at_once(held: Iterable[Held], start: datetime.datetime,
         if each.start < end and each.end > start:
             changes.append((max(each.start, start), 1))
             changes.append((each.end, -1))
-    # NOTE: at the same instant, ends sort before starts.
+    # At the same instant, ends sort before starts.
     changes.sort()
     now = most = 0
     for _, step in changes:

@@ -92,7 +92,7 @@ def steps(starts: Iterable[int], untils: Iterable[int],
     :param untils: each time at which one becomes free.
     :param capacity: how many there are.
     """
-    # NOTE: most bookings start at round hours, so there are far fewer instants
+    # Most bookings start at round hours, so there are far fewer instants
     # than bookings, and counting is faster than sorting.
     begin, finish = collections.Counter(starts), collections.Counter(untils)
     instants, counts = [_NEVER], [capacity]

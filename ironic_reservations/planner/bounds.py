@@ -112,7 +112,7 @@ class Fullness:
                 for each in there)
         free = ironic_nodes.bit_count()
         self._at: list[_Instant] = []
-        # NOTE: the units still to place are there all the time, and so do not
+        # The units still to place are there all the time, and so do not
         # change which instants are the fullest.
         for at in sorted({template.start} | _fullest(
                 pieces, template.start, _INSTANTS if ironic_nodes else 1)):
@@ -132,7 +132,7 @@ class Fullness:
     def _add(self, capacity: shares.Capacity,
              there: Sequence[bookings.Booking], start: int) -> None:
         """Add what a compute host has."""
-        # NOTE: started bookings may have more than the present inventory.
+        # Started bookings may have more than the present inventory.
         peaks = shares.peak(sorted(
             (each for each in there if not each.movable
              and each.amounts is not None),
@@ -252,7 +252,7 @@ def used(now: timeline.Timeline, eligible: int, needed: inventories.Amounts
          ) -> Iterator[tuple[int, dict[int, int], int]]:
     """Yield how much of each class is left over time on reachable hosts.
 
-    NOTE: movable bookings of whole hosts are ignored.
+    Movable bookings of whole hosts are ignored.
 
     :param eligible: the set of hosts from which moves start.
     :returns: for each class that is needed: how much there is, its changes by

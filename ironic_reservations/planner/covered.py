@@ -24,7 +24,7 @@ _end = operator.itemgetter(1)
 class Covered:
     """A union of windows.
 
-    NOTE: the windows are kept in order and without overlaps, so that finding
+    The windows are kept in order and without overlaps, so that finding
     an overlap is fast even if a node is booked for years to come.
 
     :param windows: starts and ends; a window that ends before it begins is
@@ -56,7 +56,7 @@ class Covered:
         start, end = window
         if start >= end:
             return []
-        # NOTE: adjacent windows are merged, too, to keep the list short.
+        # Adjacent windows are merged, too, to keep the list short.
         first = last = bisect.bisect_left(self._windows, start, key=_end)
         parts, at = [], start
         while last < len(self._windows) and self._windows[last][0] <= end:

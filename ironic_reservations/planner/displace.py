@@ -60,7 +60,7 @@ def first(now: timeline.Timeline, nodes: Sequence[int], start: int, end: int,
     found = _one_of(now, nodes[:1], start, end, limits)
     if isinstance(found, tuple) or len(nodes) < 2:
         return found
-    # NOTE: a refusal for all nodes is one for each, so that a long list costs
+    # A refusal for all nodes is one for each, so that a long list costs
     # one plan instead of one for each node. If there is a plan, a binary
     # search finds the first node in a few steps.
     alone, low = found, 1

@@ -118,7 +118,7 @@ def _piece(draft: timeline.Draft, unit: placement_units.Unit,
            movable: bool, shared: bool = False) -> places.Piece:
     part = 1.0
     if unit.amounts is not None:
-        # NOTE: as a part of the first compute host, over all classes.
+        # As a part of the first compute host, over all classes.
         first = draft.compute & -draft.compute
         capacity = (draft.capacities[first.bit_length() - 1] if first
                     else None) or {}
@@ -212,7 +212,7 @@ def _exchange(rows: Rows, piece: places.Piece, chance: Iterator[int],
               steps: budget.Budget) -> None:
     """Exchange pieces near one, on the hosts that it may be on, with others.
 
-    NOTE: a few of many possible ones; most are not allowed.
+    A few of many possible ones; most are not allowed.
     """
     steps.spend(_EXCHANGES * _EXCHANGE)
     for _ in range(_EXCHANGES):
@@ -231,7 +231,7 @@ def _exchange(rows: Rows, piece: places.Piece, chance: Iterator[int],
 def pseudorandom() -> Iterator[int]:
     """Yield the numbers of Park and Miller's generator.
 
-    NOTE: always the same ones, since one snapshot has one plan.
+    Always the same ones, since one snapshot has one plan.
     """
     number = 1
     while True:

@@ -35,7 +35,7 @@ class Row:
 
     effort = 1
     patience = 100_000
-    # NOTE: the attempts differ by chance.
+    # The attempts differ by chance.
     heavier: Sequence[float] = (0.03, 0.03, 0.03)
 
     def __init__(self, there: Sequence[places.Piece]) -> None:
@@ -53,7 +53,7 @@ class Row:
         starts, untils = self._starts, self._untils
         start, until = piece.start, piece.until
         first, last = _after(untils, start), _before(starts, until)
-        # NOTE: small gaps before and after are preferred, so that long gaps
+        # Small gaps before and after are preferred, so that long gaps
         # are left for long bookings.
         before = start - untils[first - 1] if first else math.inf
         after = starts[last] - until if last < len(starts) else math.inf
@@ -130,7 +130,7 @@ class Row:
                    node: int) -> tuple[slice, slice] | None:
         """Return the pieces of both rows that have to change places with one.
 
-        NOTE: they cover a period without a break, so that those of each row
+        They cover a period without a break, so that those of each row
         are adjacent.
 
         :returns: ``None`` if there are too many, or one may not.

@@ -89,7 +89,7 @@ def explain(draft: timeline.Draft, template: placement_units.Unit
             if _in_the_way(each, spells):
                 blockers[each.id] = each
         if template.amounts is None and len(found) == plans.MOST_HOSTS:
-            # NOTE: none of these hosts has room for one.
+            # None of these hosts has room for one.
             break
     found.sort(key=lambda each: (-each.room, each.node))
     return tuple(found[:plans.MOST_HOSTS]), _first(blockers.values())
@@ -109,7 +109,7 @@ def _spells(draft: timeline.Draft, node: int,
                 capacity, near, shares.times(template.amounts, there + 1),
                 template.start, template.end)
         near = whole
-    # NOTE: bookings of whole hosts need no amounts: a host has room for one.
+    # Bookings of whole hosts need no amounts: a host has room for one.
     until = template.lets_go(capacity is not None)
     return tuple(shares.Spell(max(start, template.start), min(end, until))
                  for start, end in shares.runs(

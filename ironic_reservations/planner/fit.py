@@ -110,13 +110,13 @@ def _latest(draft: timeline.Draft, demand: bookings.Demand, hosts: int,
     """
     found: list[gaps.Gap] = []
     seen: set[int] = set()
-    # NOTE: for many hosts, it is faster to examine all of them.
+    # For many hosts, it is faster to examine all of them.
     looks = min(_GAPS * count + hosts.bit_count() // _HOSTS,
                 max(_GAPS, hosts.bit_count() // 2))
     for gap in itertools.islice(draft.gaps.before(demand.start), looks):
         node = gap[1]
         if hosts >> node & 1 and node not in seen:
-            # NOTE: only the latest gap of a host can reach the start.
+            # Only the latest gap of a host can reach the start.
             seen.add(node)
             if draft.free(node, demand.start, demand.until):
                 found.append(gap)

@@ -94,6 +94,6 @@ class Gaps:
 def _begins(starts: tuple[int, ...], untils: tuple[int, ...]) -> set[int]:
     """Return the starts of the gaps of a host."""
     found = {NEVER, *untils}
-    # NOTE: there is no gap between adjacent bookings.
+    # There is no gap between adjacent bookings.
     found.difference_update(starts)
     return found

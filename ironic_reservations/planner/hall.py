@@ -52,7 +52,7 @@ def count(draft: timeline.Draft, wanted: bookings.Booking, needed: int,
           steps: budget.Budget) -> Shortage | None:
     """Find the instant at which most nodes are lacking for several bookings.
 
-    NOTE: shares of compute hosts are assumed to stay, as in :func:`find`.
+    Shares of compute hosts are assumed to stay, as in :func:`find`.
 
     :param wanted: like each of the bookings.
     :param needed: the number of bookings, none of which is in the draft.
@@ -75,7 +75,7 @@ def count(draft: timeline.Draft, wanted: bookings.Booking, needed: int,
         return None
     instants, free = availability.steps(starts, untils,
                                         wanted.eligible.bit_count())
-    # NOTE: the window matters, not what follows it.
+    # The window matters, not what follows it.
     within = bisect.bisect_left(instants, wanted.until)
     left, at = min(zip(free[:within], instants, strict=False))
     if left >= needed:
@@ -111,7 +111,7 @@ class _Captive:
         """Return whether a booking, or shares, cannot leave the set."""
         if holder is None or not holder.movable:
             return True
-        # NOTE: most bookings have the same set in memory.
+        # Most bookings have the same set in memory.
         if holder.eligible is not self._last:
             self._last = holder.eligible
             self._leaves = bool(holder.eligible & ~self._nodes)
@@ -122,7 +122,7 @@ def find(draft: timeline.Draft, wanted: bookings.Booking,
          steps: budget.Budget) -> Shortage | None:
     """Find an instant at which there is no node for one more booking.
 
-    NOTE: shares of compute hosts are assumed to stay where they are; if one of
+    Shares of compute hosts are assumed to stay where they are; if one of
     them could move, the result is no proof.
 
     :returns: ``None`` if there is always a node, or the steps ran out.

@@ -70,7 +70,7 @@ def mask(numbers: Iterable[int]) -> int:
     return int.from_bytes(octets, 'little')
 
 
-# NOTE: cached, since the same few sets are used again and again, and splitting
+# Cached, since the same few sets are used again and again, and splitting
 # a set of 10,000 nodes costs as much as finding a free one in it.
 @functools.lru_cache(maxsize=512)
 def members(nodes: int) -> tuple[int, ...]:
@@ -104,7 +104,7 @@ class Walk:
 
     def leads_to(self, eligible: int) -> None:
         """Add a set of nodes to the walk."""
-        # NOTE: compared by identity, since comparing large sets is slow, and
+        # Compared by identity, since comparing large sets is slow, and
         # adjacent bookings mostly share one object.
         if eligible is not self._last:
             self._last = eligible

@@ -73,14 +73,14 @@ class HostState:
     @functools.cached_property
     def wanted(self) -> tuple[requirements.Requirement, ...]:
         """The different requirements of the bookings."""
-        # NOTE: by identity, since mostly bookings share one object.
+        # By identity, since mostly bookings share one object.
         return tuple({id(each): each for _, each in self.promised}.values())
 
     @functools.cached_property
     def orderly_until(self) -> int:
         """The instant until which no booking is in the way of another one.
 
-        NOTE: only if that is easily seen; otherwise, it is long past.
+        Only if that is easily seen; otherwise, it is long past.
         """
         if self.reservation is not None or self.windows or (
                 self.host.node.compute):
@@ -89,7 +89,7 @@ class HostState:
         if any(one[1] > other[0]
                for one, other in itertools.pairwise(windows)):
             return -bookings.FOREVER
-        # NOTE: a booking that has started keeps its node for longer if it is
+        # A booking that has started keeps its node for longer if it is
         # late.
         return min((row.window[1] for row, _ in self.promised if row.begun),
                    default=bookings.FOREVER)
@@ -134,7 +134,7 @@ class HostState:
 
     def _unusable(self) -> str | None:
         if self.maintained():
-            # NOTE: this maintenance ends with the window, which is drawn.
+            # This maintenance ends with the window, which is drawn.
             return node_condition.broken(dataclasses.replace(
                 self.host.node, maintenance=False))
         return self.broken()
@@ -144,7 +144,7 @@ class HostState:
         if self.promised_now():
             # What is deployed there ends with its lease.
             return None
-        # NOTE: requests in flight that belong to a window end with it.
+        # Requests in flight that belong to a window end with it.
         if (self.busy and not self.maintained()) or (
                 self.reservation is not None and
                 self.reservation.state is not node_reservation.State.RESERVED):
@@ -224,7 +224,7 @@ def draw(host_state: HostState, number: int, now: datetime.datetime,
     if held is not None and held.live(now):
         start, end = _window(held)
         over = held.over(now)
-        # NOTE: a node whose holder has acted on it is cleaned afterwards.
+        # A node whose holder has acted on it is cleaned afterwards.
         cleaning = margin if held.acted else 0
         drawn.append(bookings.Booking(
             f'reservation/{number}', start, end, number, 1 << number, False,
@@ -240,7 +240,7 @@ def draw(host_state: HostState, number: int, now: datetime.datetime,
                 1 << number, False))
             others.append(_LATE if late_now else _RESERVED)
     ordered = sorted(drawn, key=_START)
-    # NOTE: mostly none do, and then none has to move.
+    # Mostly none do, and then none has to move.
     if not _overlap(ordered):
         return _with_shorter_margins(ordered)
     homeless = _homeless(host_state, now)
@@ -261,12 +261,12 @@ def _draw_rows(host_state: HostState, number: int, now: datetime.datetime,
     kept: DrawnRows = {}
     last, suitable = None, 0
     for row, wanted in host_state.promised:
-        # NOTE: mostly they require the same.
+        # Mostly they require the same.
         if wanted is not last:
             last, suitable = wanted, eligible(wanted)
         begun, (start, end) = row.begun, row.window
         there = known.get(row.uuid)
-        # NOTE: one that is late is drawn each time, since its end moves.
+        # One that is late is drawn each time, since its end moves.
         if (there is not None and there[0] is row
                 and not (begun and end <= instant)
                 and there[1].movable == (not begun and start > instant)
@@ -315,7 +315,7 @@ def of_row(row: leases.NodeBooking, number: int, now: datetime.datetime,
 def _span(row: leases.NodeBooking, now: int) -> tuple[int, int]:
     """Return when a row has its node.
 
-    NOTE: a node that has not been taken back yet is not available to others.
+    A node that has not been taken back yet is not available to others.
     The result is valid until the end of the minute.
     """
     start, end = _window(row)
@@ -356,7 +356,7 @@ def stranded(host_state: HostState, now: datetime.datetime
 def late(now: datetime.datetime) -> int:
     """Return from when a node can be booked that is late.
 
-    NOTE: at least one minute ahead, and in whole minutes, so that an offer
+    At least one minute ahead, and in whole minutes, so that an offer
     that begins then can be accepted for a while.
     """
     return (instants.instant(now) // _MINUTE + 2) * _MINUTE
@@ -400,7 +400,7 @@ def _window(row: leases.NodeBooking | node_reservation.Reservation
 def _homeless(host_state: HostState, now: datetime.datetime) -> frozenset[int]:
     """Return the ids of bookings that have to move, and may.
 
-    NOTE: none is planned so; but a reservation may have been renewed, or the
+    None is planned so; but a reservation may have been renewed, or the
     node may have been taken by a request that was let through.
     """
     if len(host_state.promised) + (host_state.reservation is not None) + len(
@@ -416,7 +416,7 @@ def _homeless(host_state: HostState, now: datetime.datetime) -> frozenset[int]:
     maintained = covered.Covered(windows)
     for booking, _ in host_state.promised:
         begin, end = _window(booking)
-        # NOTE: a booking that is about to start keeps its node, unless a
+        # A booking that is about to start keeps its node, unless a
         # window was booked over it.
         moves = _movable(booking, now) or (
             not booking.begun and booking.ends_at > now
@@ -439,7 +439,7 @@ def clipped(there: list[bookings.Booking],
              ranks: Callable[[], list[int]]) -> list[bookings.Booking]:
     """Clip bookings that overlap.
 
-    NOTE: they are not planned so; but a longer margin may have been
+    They are not planned so; but a longer margin may have been
     configured, a node may be late, or its lessee may have reserved it.
 
     :param ranks: returns the rank of each; the lower one keeps the overlap.

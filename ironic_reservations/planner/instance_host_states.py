@@ -58,7 +58,7 @@ def draw(here: host_states.HostState, number: int, now: datetime.datetime,
                        key=operator.attrgetter('start', 'id'))
         out = displaced(inventories.capacities(
             host_inventories.of(here.host.node)), drawn)
-        # NOTE: if a share without room were movable, it would count as needing
+        # If a share without room were movable, it would count as needing
         # another host, and wrongly prove that there is no room for others.
         return [dataclasses.replace(each, movable=False)
                 if each.id in out else each for each in drawn]
@@ -78,7 +78,7 @@ def stranded(here: host_states.HostState, now: datetime.datetime
              ) -> list[tuple[leases.NodeBooking, requirements.Requirement]]:
     """Return bookings that are planned on a host and cannot start there.
 
-    NOTE: while a share is late, there may be no room beside it. That passes,
+    While a share is late, there may be no room beside it. That passes,
     and bookings that start meanwhile look for another host then.
     """
     if not here.host.node.compute or here.unfit() is not None:
@@ -99,7 +99,7 @@ def _roomy_until(here: host_states.HostState) -> int:
     if until is not None:
         return until
     until = -bookings.FOREVER
-    # NOTE: an instance that has started keeps its share for longer if it is
+    # An instance that has started keeps its share for longer if it is
     # late.
     ends = [row.window[1] for row, _ in here.promised if row.begun]
     capacity = inventories.capacities(host_inventories.of(here.host.node))
@@ -168,7 +168,7 @@ def promise(row: leases.NodeBooking,
     """
     booking = host_states.of_row(row, number, now, margin, eligible)
     if row.begun and row.ends_at <= now:
-        # NOTE: a share that has not been taken back yet is not available to
+        # A share that has not been taken back yet is not available to
         # others, and on a compute host the margin is ignored.
         booking = dataclasses.replace(booking,
                                       end=max(booking.end,
@@ -191,11 +191,11 @@ def displaced(capacity: shares.Capacity,
               there: Sequence[bookings.Booking]) -> frozenset[str]:
     """Return the ids of movable bookings without room on a compute host.
 
-    NOTE: none is planned so; but the inventory may have shrunk, or a booking
+    None is planned so; but the inventory may have shrunk, or a booking
     that has started may have been allowed nevertheless.
     """
     out = shares.homeless(capacity, there)
-    # NOTE: bookings of a group with affinity only move together.
+    # Bookings of a group with affinity only move together.
     groups = {each.group for each in there
               if each.affinity is True and each.id in out}
     return out | {each.id for each in there

@@ -80,7 +80,7 @@ def make_way(now: timeline.Timeline, demands: Sequence[bookings.Demand],
         return None
     if latest is not None and (len(demands) > 1 or demands[0].least != 1
                                or demands[0].lent):
-        # NOTE: all of them start together.
+        # All of them start together.
         return None
     meter = work.Meter(limits.request, None)
     chance = ejection.pseudorandom()
@@ -161,7 +161,7 @@ class _Attempt:
 
     def _piece(self, unit: placement_units.Unit, home: int, movable: bool,
                window: Window | None) -> _Piece:
-        # NOTE: compute hosts, where an instance may be, too, are left out.
+        # Compute hosts, where an instance may be, too, are left out.
         return _Piece(unit, host_sets.members(
             unit.eligible & ~self._draft.compute), home, movable, window)
 
@@ -215,7 +215,7 @@ class _Attempt:
     def _advance(self, rows: ejection.Rows, steps: budget.Budget) -> None:
         """Have pieces that got another start begin as early as they can.
 
-        NOTE: what was in their way then may have left since.
+        What was in their way then may have left since.
         """
         moved = [piece for piece in self._there() if piece.window is not None
                  and (piece.home < 0 or piece.start != piece.present)]

@@ -98,7 +98,7 @@ def soonest(now: timeline.Timeline, demands: Sequence[bookings.Demand],
     :param latest: the latest possible end.
     """
     most = latest - max(demand.end for demand in demands)
-    # NOTE: mostly there is room at once without moving anything, which is
+    # Mostly there is room at once without moving anything, which is
     # found without examining all bookings.
     if most >= 0 and isinstance(planning.plan(
             now, demands, _without_steps(limits), False),
@@ -159,7 +159,7 @@ def earliest(now: timeline.Timeline, demands: Sequence[bookings.Demand],
                     search.sure_later(furthest, grain))
     until = furthest + 1 if rounded is None else min(
         each.start for each in rounded) - begin
-    # NOTE: an exact start is used only if it is not rounded up to the same.
+    # An exact start is used only if it is not rounded up to the same.
     odd = first((shift for shift in exact if shift not in whole
                  and (rounded is None
                       or _rounded(begin, shift, grain) < until)),
@@ -193,12 +193,12 @@ class _OfferSearch:
                  limits: budget.Limits) -> None:
         self._now = now
         self._demands = demands
-        # NOTE: the bookings that any of them can reach, since one may make
+        # The bookings that any of them can reach, since one may make
         # room for another.
         self._eligible = 0
         for demand in demands:
             self._eligible |= demand.eligible
-        # NOTE: many windows are tried, so that each gets a short search. What
+        # Many windows are tried, so that each gets a short search. What
         # is found by a search that was cut short is planned again with the
         # limits of a request.
         self._limits = limits
@@ -232,7 +232,7 @@ class _OfferSearch:
     def renew_budget(self) -> None:
         """Allow as much work as for the first counter-offer.
 
-        NOTE: else a hard one would leave nothing for the others.
+        Else a hard one would leave nothing for the others.
         """
         self._left = work.part(self._limits.request, self._limits.offer)
 
@@ -289,7 +289,7 @@ class _OfferSearch:
         begins = reach.begins(self._now, self._eligible)
         shifts = {start - end for end in ends
                   for start in begins[:bisect.bisect_left(begins, end)]}
-        # NOTE: a window that is shifted to the left may end in time for loans.
+        # A window that is shifted to the left may end in time for loans.
         shifts.update(demand.lent_until - demand.until
                       for demand in self._demands if demand.lent)
         return iter(sorted((each for each in shifts if least <= each < 0),
@@ -310,7 +310,7 @@ class _OfferSearch:
             start = openings.first_start(self._now, self._demands[0],
                                          begin + most, grain)
             return None if start is None else start - begin
-        # NOTE: a host that is taken for longer is of no use.
+        # A host that is taken for longer is of no use.
         at = max([begin, *(until for node in host_sets.members(self._eligible)
                            for until in self._now.untils[node][-1:]
                            if until <= begin + most)])
@@ -361,7 +361,7 @@ class _OfferSearch:
             if beyond is not None and abs(shift) < beyond:
                 continue
             moved = self._shifted(shift)
-            # NOTE: this is much cheaper than planning, and skips only what is
+            # This is much cheaper than planning, and skips only what is
             # impossible.
             beyond = self._beyond(moved, shift)
             if beyond is not None:
@@ -414,7 +414,7 @@ class _OfferSearch:
         ordered = sorted(each for each in ends if begin < each < end)
         best: _Demands | None = None
         nearest = True
-        # NOTE: a binary search: if one end is possible, any earlier one is.
+        # A binary search: if one end is possible, any earlier one is.
         # Mostly the latest is possible.
         low, high = 0, self._enough(ordered)
         sure = self._sure_end()
@@ -472,7 +472,7 @@ class _OfferSearch:
         answer = self._plan(lowered)
         for number, demand in enumerate(self._demands):
             if demand.affinity and isinstance(answer, plans.Plan):
-                # NOTE: demands are raised in order: those before this one keep
+                # Demands are raised in order: those before this one keep
                 # their shares.
                 for before, there in enumerate(lowered[:number]):
                     if there.amounts is not None:
@@ -486,7 +486,7 @@ class _OfferSearch:
         free = self._without_moves(answer, lowered)
         if free is not None:
             return free
-        # NOTE: a limited search may end differently for other numbers, so the
+        # A limited search may end differently for other numbers, so the
         # offer is planned as it would be requested.
         offered = tuple(_exactly(demand, len(granted)) for demand, granted
                         in zip(lowered, answer.granted, strict=True))
@@ -494,7 +494,7 @@ class _OfferSearch:
             again = self._plan_as_requested(offered)
             if isinstance(again, plans.Plan):
                 return Offer(Kind.FEWER, offered, nearest and answer.maximal)
-            # NOTE: this many had a place when the search ended.
+            # This many had a place when the search ended.
             nearest = False
             left = again.demand.least - again.short
             if left < 1 or again.demand.affinity:
@@ -508,7 +508,7 @@ class _OfferSearch:
                        lowered: Sequence[bookings.Demand]) -> Offer | None:
         """Return an offer of hosts that are free as they are.
 
-        NOTE: these are found again without any search, whatever was asked for.
+        These are found again without any search, whatever was asked for.
 
         :param answer: a plan for the lowered demands.
         """

@@ -109,7 +109,7 @@ def _gaps(now: timeline.Timeline, demand: bookings.Demand,
     :param since: gaps that end before may be left out.
     """
     all_starts, all_untils = now.starts, now.untils
-    # NOTE: how long a host is lent depends on the start.
+    # How long a host is lent depends on the start.
     for node in host_sets.members(demand.eligible & ~demand.lent):
         starts, untils = all_starts[node], all_untils[node]
         place = bisect.bisect_left(starts, since)

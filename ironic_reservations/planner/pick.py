@@ -169,7 +169,7 @@ def why_not(request: NodeRequest, uuid: str, node: mirrored_node.Node | None,
     for a node that it can never have.
     """
     if node is None or not sees.sees(node):
-        # NOTE: the same text for both, so that a project cannot find out which
+        # The same text for both, so that a project cannot find out which
         # nodes exist.
         return reasons.Reason(uuid, reasons.NODE_NOT_FOUND,
                               'does not exist, or is not visible to you')

@@ -73,14 +73,14 @@ def unit(parts: Sequence[bookings.Booking], draft: timeline.Draft) -> Unit:
     first = parts[0]
     eligible = first.eligible
     if first.node >= 0:
-        # NOTE: a booking can stay on its host even if that is not eligible any
+        # A booking can stay on its host even if that is not eligible any
         # more.
         eligible |= 1 << first.node
     if first.amounts is None:
         return Unit((first,), first.start, first.end, first.margin, None,
                     eligible)
     if len(parts) > 1:
-        # NOTE: a node of Ironic has room for one booking.
+        # A node of Ironic has room for one booking.
         eligible &= draft.compute
     return Unit(tuple(parts), first.start, first.end, first.margin,
                 shares.times(first.amounts, len(parts)), eligible,

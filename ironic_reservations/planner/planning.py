@@ -148,7 +148,7 @@ class _Planner:
                     self.draft, served.template.eligible,
                     [each.template.eligible for each in self.served]))
             # 2. Refuse the minimum, if counting proves that it is too much.
-            # NOTE: beyond the minimum, each unit that has a place is welcome.
+            # Beyond the minimum, each unit that has a place is welcome.
             if wanted <= served.demand.least:
                 short = self._too_few(progress, wanted - served.count)
                 if short is not None:
@@ -167,7 +167,7 @@ class _Planner:
     def _one_more(self, progress: _Progress) -> plans.Lacking | None:
         """Find a place for one more unit by moving others.
 
-        NOTE: exchanges come first: if all nodes are alike, and mostly
+        Exchanges come first: if all nodes are alike, and mostly
         otherwise, they find a place if there is one.
         """
         draft, limits, served = self.draft, self._limits, progress.served
@@ -194,7 +194,7 @@ class _Planner:
                      is_hard=True, parts=2):
             return None
         # 7. By an exact search.
-        # NOTE: it costs most, and what it finds, ejection mostly finds, too;
+        # It costs most, and what it finds, ejection mostly finds, too;
         # only this search proves that there is none, which is why
         # ejection leaves half of the work for it.
         match meter.run(
@@ -232,7 +232,7 @@ class _Planner:
         self._meter.pay(_COUNT * sum(
             len(draft.rows[node])
             for node in host_sets.members(served.template.eligible)))
-        # NOTE: beyond the minimum, units are added one by one.
+        # Beyond the minimum, units are added one by one.
         wanted = max(served.demand.least, served.count + served.unit_size)
         size = served.unit_size
         count = wanted // size
@@ -245,7 +245,7 @@ class _Planner:
         at = fullness.overfull(lacking)
         if at is None:
             return None
-        # NOTE: some of them may get a place once others move; only those for
+        # Some of them may get a place once others move; only those for
         # which this is proved impossible are counted as lacking.
         placeable = bisect.bisect_left(
             range(1, lacking), True, key=lambda more: fullness.overfull(

@@ -59,7 +59,7 @@ class Plan:
     @functools.cached_property
     def timeline(self) -> timeline_module.Timeline:
         """The resulting timeline."""
-        # NOTE: computed on demand, since it copies the rows of all hosts.
+        # Computed on demand, since it copies the rows of all hosts.
         return self.draft.timeline()
 
 

@@ -147,7 +147,7 @@ def _free(now: timeline.Timeline, demand: bookings.Demand) -> _Track:
             if booking.eligible is not last:
                 last = booking.eligible
                 leaves = bool(last & ~demand.eligible)
-            # NOTE: a booking that could have a share instead needs no host
+            # A booking that could have a share instead needs no host
             # of the set.
             if not booking.movable or not leaves and (
                     booking.amounts is None or not last & now.compute):
@@ -218,7 +218,7 @@ def _shared_steps(now: timeline.Timeline, node: int,
 
     yield None, room({})
     staying = [each for each in now.rows[node] if not each.movable]
-    # NOTE: shares never overlap with bookings of the whole host.
+    # Shares never overlap with bookings of the whole host.
     whole = [each for each in staying if each.amounts is None]
     sharing = [each for each in staying if each.amounts is not None]
     found = [(each.start, 0) for each in whole]
@@ -228,6 +228,6 @@ def _shared_steps(now: timeline.Timeline, node: int,
         found.extend((at, room(used))
                      for at, _, used in shares.steps(sharing, start, end))
         found.append((end, room({})))
-    # NOTE: at the same instant, starts sort after ends, and win.
+    # At the same instant, starts sort after ends, and win.
     found.sort(key=lambda each: (each[0], -each[1]))
     yield from found

@@ -65,7 +65,7 @@ def shares_may_move(now: timeline.Timeline | timeline.Draft, eligible: int,
             [*((leads, there if now is base else there | leads)
                for leads, there in _leads(base).items()),
              *((each, each) for each in placed)], eligible)
-        # NOTE: a share that could make room leads to a compute host.
+        # A share that could make room leads to a compute host.
         if not found & now.compute:
             return False
         reached: Iterable[tuple[int, tuple[bookings.Booking, ...]]] = (
@@ -96,7 +96,7 @@ def lets_go(now: timeline.Timeline, eligible: int) -> Sequence[int]:
     for node in host_sets.members(nodes):
         found.update(now.untils[node])
     if nodes & now.compute:
-        # NOTE: a share may be on a node, too, and leave it for a host that
+        # A share may be on a node, too, and leave it for a host that
         # needs no time for cleaning.
         for node in host_sets.members(nodes):
             for each in now.rows[node]:
@@ -150,7 +150,7 @@ def _leads(now: timeline.Timeline) -> Mapping[int, int]:
     known: Mapping[int, int] | None = now.known.get(_leads)
     if known is not None:
         return known
-    # NOTE: by the identity of a set, since hashing a large one is slow, and
+    # By the identity of a set, since hashing a large one is slow, and
     # mostly bookings share one object.
     nodes: dict[int, tuple[int, list[int]]] = {}
     for node, row in enumerate(now.rows):

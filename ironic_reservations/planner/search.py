@@ -68,7 +68,7 @@ def search(draft: timeline.Draft, wanted: placement_units.Unit,
         near = [each for each in involved
                 if each.start < wanted.until and wanted.start < each.until]
         if len(near) < len(involved):
-            # NOTE: mostly it is enough to move bookings in the window, which
+            # Mostly it is enough to move bookings in the window, which
             # is found much sooner. A failure proves nothing.
             part = budget.Budget(steps.left // 3)
             steps.spend(part.left)
@@ -286,7 +286,7 @@ class _Problem:
                   placed: Sequence[_Placed]) -> bool:
         """Return whether a host of the domain has room beside placed units.
 
-        NOTE: all placed units began earlier, so that their usage only
+        All placed units began earlier, so that their usage only
         decreases; bookings that stay may begin later.
         """
         if not placed:
@@ -320,7 +320,7 @@ def _start(each: placement_units.Unit) -> int:
 
 
 def _order(each: placement_units.Unit) -> tuple[int, bool, int]:
-    # NOTE: at the same start, large units come first.
+    # At the same start, large units come first.
     if each.amounts is None:
         return each.start, False, 0
     return each.start, True, -max(amount for _, amount in each.amounts)

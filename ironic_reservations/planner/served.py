@@ -106,7 +106,7 @@ def groups(now: timeline.Timeline,
            demands: Sequence[bookings.Demand]) -> Groups:
     """Return the groups with affinity.
 
-    NOTE: a node of Ironic has at most one booking of a group, so that groups
+    A node of Ironic has at most one booking of a group, so that groups
     there matter only to a demand that adds to them.
     """
     nodes = (range(now.nodes) if any(each.affinity for each in demands)
@@ -133,7 +133,7 @@ def _template(draft: timeline.Draft,
     """Return one unit of a demand, without a host."""
     count = 1
     if demand.affinity is True:
-        # NOTE: limited to one more than any host can have, which is as
+        # Limited to one more than any host can have, which is as
         # impossible as any larger number.
         count = min(demand.most, 1 + max(1, _most_together(draft, demand)))
     return placement_units.unit([demand.booking(number, -1)

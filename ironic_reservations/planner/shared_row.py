@@ -66,7 +66,7 @@ class Row:
             for beside in self._there[first:last]:
                 beside.append(each)
             for name, amount in each.amounts.items():
-                # NOTE: started bookings may have a class that the host has
+                # Started bookings may have a class that the host has
                 # lost.
                 change = changes.setdefault(name, [0] * len(self._times))
                 change[first] -= amount
@@ -121,7 +121,7 @@ class Row:
 
     def cost(self, piece: places.Piece, most: float = math.inf) -> float:
         """Return the weight of the pieces in the way, 0 or less for none."""
-        # NOTE: a piece that is ejected again finds most hosts as they were.
+        # A piece that is ejected again finds most hosts as they were.
         cost, known = self._costs.get(piece, (-math.inf, -math.inf))
         if cost < known or most <= cost:
             self.effort = _KNOWN
@@ -139,7 +139,7 @@ class Row:
             return sum([each.weight for each in leaving])
         if piece.what.amounts is None:
             return 0.0
-        # NOTE: the fullest host is preferred, so that whole hosts are left.
+        # The fullest host is preferred, so that whole hosts are left.
         first, last = self._span(piece)
         spare = sum(min(self._left[name][first:last]) / amount
                     for name, amount in piece.what.amounts)
@@ -184,7 +184,7 @@ class Row:
             weight += each.weight
             short = _without(short, each)
         while short:
-            # NOTE: the first shortage has to be covered by a piece there, so
+            # The first shortage has to be covered by a piece there, so
             # that the others need not be compared.
             chosen, best = None, 0.0
             for each in self._at(short[0][2]):

@@ -171,7 +171,7 @@ def homeless(capacity: Capacity, there: Sequence[bookings.Booking]
              ) -> frozenset[str]:
     """Return the ids of movable instances without room on their host.
 
-    NOTE: none is planned so; but the inventory may have shrunk, or a started
+    None is planned so; but the inventory may have shrunk, or a started
     instance may have been extended.
     """
     ordered = sorted(there, key=lambda each: each.start)

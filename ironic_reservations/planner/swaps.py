@@ -46,7 +46,7 @@ class Homes:
 
     These are free at the start of the window, those free for longest first.
 
-    NOTE: kept from one booking to the next: an exchange only makes nodes less
+    Kept from one booking to the next: an exchange only makes nodes less
     suitable, so that each has to be looked at again only when it is its turn.
 
     :param wanted: like each of the bookings.
@@ -131,7 +131,7 @@ def _clear(draft: timeline.Draft, wanted: bookings.Booking, home: int,
 
     :param before: what the nodes that change were like is added.
     """
-    # NOTE: this ends, since after each exchange the first booking in the way
+    # This ends, since after each exchange the first booking in the way
     # starts later.
     while True:
         obstacles = draft.held(home, wanted.start, wanted.until)
@@ -171,7 +171,7 @@ def _partner(draft: timeline.Draft, wanted: bookings.Booking, home: int,
         # better.
         following = starts[place] if place < len(starts) else both
         if following >= both:
-            # NOTE: it takes that booking for nothing, and is in nobody's way;
+            # It takes that booking for nothing, and is in nobody's way;
             # among the nodes so far, and the next ones, none is better.
             steps.spend(1 + examined // _GLANCES)
             return node, ([obstacle], [])
@@ -204,7 +204,7 @@ def _smallest(draft: timeline.Draft, home: int, obstacle: bookings.Booking,
         if best is None or moved < size:
             best, reach, size = (node, component), negative, moved
         if moved == 1:
-            # NOTE: the booking in the way alone: none is smaller.
+            # The booking in the way alone: none is smaller.
             break
     return best
 

@@ -232,7 +232,7 @@ class Draft:
     def draw(self, node: int, row: Iterable[bookings.Booking]) -> None:
         """Replace all bookings of a host by those of the database.
 
-        NOTE: a host may have more bookings than room: then nothing new is
+        A host may have more bookings than room: then nothing new is
         placed there until some have left.
 
         :raises ValueError: it is booked as a whole and otherwise at the same
@@ -269,7 +269,7 @@ class Draft:
     def whole_hosts(self, booking: bookings.Booking) -> int:
         """Return the set of hosts of which a booking would have all.
 
-        NOTE: for code that only sees when a row is taken, and not whether
+        For code that only sees when a row is taken, and not whether
         there is room for a share.
         """
         if booking.amounts is None or not self.compute:
@@ -310,7 +310,7 @@ class Draft:
     def until(self, booking: bookings.Booking, node: int) -> int:
         """Return when the place of a booking becomes available to others."""
         if booking.amounts is not None and self.compute >> node & 1:
-            # NOTE: a compute host is not cleaned after an instance.
+            # A compute host is not cleaned after an instance.
             return booking.end
         return booking.end + booking.margin
 
@@ -341,7 +341,7 @@ class Draft:
     def _insert(self, node: int, booking: bookings.Booking) -> None:
         """Place a booking on a node of Ironic.
 
-        NOTE: as :meth:`write` does, but faster.
+        As :meth:`write` does, but faster.
         """
         starts, untils = self.starts[node], self.untils[node]
         there = self.rows[node]
@@ -404,7 +404,7 @@ def _check(node: int, capacity: shares.Capacity,
            there: Sequence[bookings.Booking]) -> None:
     """Raise if there is no room for a new movable share.
 
-    NOTE: bookings that were there before may have no room, since the inventory
+    Bookings that were there before may have no room, since the inventory
     may have shrunk, or a booking may be late.
     """
     if not any(each.movable for each in there):

@@ -75,7 +75,7 @@ class Meter:
         steps = budget.Budget(int(max(0, min(
             allowed.left, spare // price))), max(0, spare))
         if self._request is not None:
-            # NOTE: a search that may take no step costs nothing.
+            # A search that may take no step costs nothing.
             self._request.check(is_hard and steps.left > 0)
         try:
             return method(steps)

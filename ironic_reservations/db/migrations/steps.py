@@ -93,7 +93,7 @@ def alter_table(name: str) -> Iterator[Table]:
     block; rows, the autoincrement counter and references of other tables are
     kept. An index of a column that is dropped has to be dropped before.
     """
-    # NOTE: SQLAlchemy does not reflect AUTOINCREMENT, and a table that is
+    # SQLAlchemy does not reflect AUTOINCREMENT, and a table that is
     # recreated counts on from the rows that it has then.
     autoincrement = _is_sqlite() and _is_autoincrement(name)
     given = _given(name) if autoincrement else None
@@ -171,7 +171,7 @@ class Table:
         if nullable is not None and nullable != now['nullable']:
             changes['nullable'] = nullable
         if changes:
-            # NOTE: MariaDB needs the whole definition of the column.
+            # MariaDB needs the whole definition of the column.
             default = now['default']
             if op.get_bind().dialect.name in ('mysql', 'mariadb'):
                 changes['existing_autoincrement'] = (
@@ -209,7 +209,7 @@ class Table:
 
 
 def _inspect() -> sa.Inspector:
-    # NOTE: a new one for each call, since an inspector caches its results.
+    # A new one for each call, since an inspector caches its results.
     return sa.inspect(op.get_bind())
 
 

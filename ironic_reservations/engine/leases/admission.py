@@ -125,7 +125,7 @@ class Admission:
         outcome = planning.plan(self.snapshot.timeline, least,
                                 hard_requests.limits())
         if isinstance(outcome, plans.Plan):
-            # NOTE: there are hosts, so a limit of the project is in the way;
+            # There are hosts, so a limit of the project is in the way;
             # this raises it.
             self._project.mosts(request.reservations, first,
                                 starts.at(first).end)
@@ -144,7 +144,7 @@ class Admission:
             return lease_limits.least(starts.at(begin), begin)
 
         def demands_of(snapshot: snapshots.Snapshot) -> list[bookings.Demand]:
-            # NOTE: how much the project may have beyond the least depends on
+            # How much the project may have beyond the least depends on
             # where its own leases slide to.
             if wanted.allowed.counted:
                 return self._least(snapshot, starts.first)
@@ -213,7 +213,7 @@ class Admission:
     def _start(self, planned: datetime.datetime) -> datetime.datetime:
         """Return the start that a lease is given.
 
-        NOTE: one that is to start at once keeps the start that it asked for,
+        One that is to start at once keeps the start that it asked for,
         which may be seconds before the time of the plan.
         """
         first = self._starts.first
@@ -246,7 +246,7 @@ class Admission:
     def _most(self, snapshot: snapshots.Snapshot) -> list[bookings.Demand]:
         """Return demands for as many hosts as are known to be allowed.
 
-        NOTE: if the dates are open, how many more than the least these are
+        If the dates are open, how many more than the least these are
         depends on the start.
         """
         request, first = self._wanted.request, self._starts.first
@@ -259,7 +259,7 @@ class Admission:
                  asked: leases.LeaseRequest, start: datetime.datetime,
                  mosts: Sequence[int]) -> list[bookings.Demand]:
         begin = max(start, snapshot.now)
-        # NOTE: a lease that starts at once prefers hosts that are ready.
+        # A lease that starts at once prefers hosts that are ready.
         preferred = snapshot.ready if begin <= snapshot.now else 0
         if self._outrun:
             preferred = (preferred or snapshot.usable

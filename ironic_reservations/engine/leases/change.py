@@ -197,7 +197,7 @@ class _Request:
             others = lease_slides.read_others(
                 engine, now, first, last + (after.end - after.start),
                 before.id)
-            # NOTE: if its own dates are open, not all starts have been tried.
+            # If its own dates are open, not all starts have been tried.
             if not others.leases and first == last:
                 raise
             replanned = lease_replan.replan(
@@ -222,13 +222,13 @@ def _window(lease: leases.Lease, changes: leases.LeaseChange,
     latest = between.latest if until is None else min(between.latest, until)
     first = max(between.earliest, now)
     if changes.opened is None:
-        # NOTE: whoever does not ask for other dates gets none without the
+        # Whoever does not ask for other dates gets none without the
         # notice that was promised; where it is, it may stay.
         first = max(between.earliest, min(
             lease.start, lease_dates.soonest(between, now)))
     length = lease.end - lease.start
     if until is not None and until < first + length:
-        # NOTE: the operator has lowered the limit since. It stays where it
+        # The operator has lowered the limit since. It stays where it
         # is, and does not move to where it would not be allowed either.
         return None
     return lease_replan.Window(first, max(first, latest - length), until)

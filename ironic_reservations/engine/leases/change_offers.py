@@ -57,7 +57,7 @@ def add(refused: _Refusal, lease: leases.Lease,
         return
     rest = _written(changes)
     if rest is None:
-        # NOTE: the planner's offers have the dates only, which the change
+        # The planner's offers have the dates only, which the change
         # needs other hosts for.
         refused.details['offers'] = []
         return
@@ -120,7 +120,7 @@ def _latest_end(lease: leases.Lease, changes: leases.LeaseChange,
     if allowed.max_duration:
         ends.append(start + datetime.timedelta(seconds=allowed.max_duration))
     if (horizon := request_checks.latest_end(allowed, now)) is not None:
-        # NOTE: clients send whole minutes, and an offer is valid for a while.
+        # Clients send whole minutes, and an offer is valid for a while.
         ends.append(horizon)
     latest = min(ends).replace(second=0, microsecond=0)
     return latest if latest > lease.end else None
@@ -157,7 +157,7 @@ def _fewer(lease: leases.Lease, changes: leases.LeaseChange,
         return
     (asked, old), = grown
     best = None
-    # NOTE: a binary search: if so many are possible, fewer are, too.
+    # A binary search: if so many are possible, fewer are, too.
     low, high = old.least, _count(asked)
     while high - low > 1:
         middle = (low + high) // 2

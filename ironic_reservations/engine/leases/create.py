@@ -84,7 +84,7 @@ def _create(engine: Engine, request: leases.LeaseRequest, dry_run: bool,
             allowed: limits.Limits | None) -> _Made:
     key = _key_of(request)
     if lease_flavors.unread(request):
-        # NOTE: a repeated request is answered even if its flavor is gone.
+        # A repeated request is answered even if its flavor is gone.
         served = None if key is None else _served(
             engine, _known(engine, key))
         if served is not None:
@@ -185,7 +185,7 @@ class _Request:
         made = []
         for kind, request in self._project(now).alternatives(
                 starts.at(starts.first), starts.first):
-            # NOTE: the enforcement service decides on what is asked for, and
+            # The enforcement service decides on what is asked for, and
             # not on each offer.
             try:
                 _Request(self._engine, request, self._allowed, None,
@@ -296,16 +296,16 @@ def _key_of(request: leases.LeaseRequest) -> request_keys.Key | None:
         return None
     written = dataclasses.asdict(request)
     if request.flexible is None:
-        # NOTE: so that the digests of older requests still match.
+        # So that the digests of older requests still match.
         del written['flexible']
     else:
-        # NOTE: which is the duration after now, where it starts now.
+        # Which is the duration after now, where it starts now.
         del written['end']
     if not request.queue:
         del written['queue'], written['priority']
     if written.pop('before_end_now'):
         del written['before_end']
-    # NOTE: so that the digests of older requests still match.
+    # So that the digests of older requests still match.
     written['wishes'] = written.pop('reservations')
     for requested in written['wishes']:
         if requested['flavor_id'] is None:

@@ -102,7 +102,7 @@ def _event(event: leases.Event, time: datetime.datetime | None,
            now: datetime.datetime) -> leases.Event:
     if time is None or time == event.time:
         return event
-    # NOTE: after an extension, before_end_lease comes a second time.
+    # After an extension, before_end_lease comes a second time.
     status = (leases.EventStatus.UNDONE
               if event.type is leases.EventType.BEFORE_END and time > now
               else event.status)

@@ -69,7 +69,7 @@ def _read(engine: Engine, place: int, ident: str,
             f'{instance_reservations.VIRTUAL_INSTANCE}.')
     found = _find(engine.nova, ident)
     if found is None or not _may_use(engine.nova, found, project_id):
-        # NOTE: the same for both, or anybody could find out what others have.
+        # The same for both, or anybody could find out what others have.
         raise errors.FlavorNotFound(
             f'{where}: Nova has no flavor with the id or name {shown} that '
             f'the project {project_id} may use. "openstack flavor list" shows '

@@ -120,6 +120,6 @@ def _end_all(engine: Engine, projects: Projects, project_id: str,
 def _name(project_id: str) -> str:
     """Return what the checks of a project are known by.
 
-    NOTE: the column has 32 characters.
+    The column has 32 characters.
     """
     return _PREFIX + uuid_module.uuid5(_NAMESPACE, project_id).hex[:27]

@@ -72,7 +72,7 @@ def makes_room(engine: Engine) -> bool:
     :returns: whether bookings have moved, and the plan is worth another try.
     """
     snapshot = engine.snapshots.snapshot(engine.database, engine.clock())
-    # NOTE: on a host that can serve nothing new they are in nobody's way.
+    # On a host that can serve nothing new they are in nobody's way.
     if not any(snapshot.usable >> snapshot.host_set.number(row.node_uuid) & 1
                for row, _ in snapshot.displaced()):
         return False
@@ -113,7 +113,7 @@ def _leaving(each: leases.LeaseReservation, booking_ids: Collection[int]
     leaving = [booking for booking in each.bookings
                if booking.id in booking_ids and not booking.begun]
     if leaving and each.instances is not None and each.instances.affinity:
-        # NOTE: instances that must share a host move together.
+        # Instances that must share a host move together.
         return [booking for booking in each.bookings if not booking.begun]
     return leaving
 
@@ -137,7 +137,7 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
         left = []
         for rows in waiting:
             booking = rows[0]
-            # NOTE: each keeps its place until it has found another, so that
+            # Each keeps its place until it has found another, so that
             # nobody else gets the place of one that finds none.
             there = _without(snapshot, free, rows)
             if there is None:
@@ -157,7 +157,7 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
             if isinstance(outcome, plans.Refusal):
                 left.append(rows)
                 continue
-            # NOTE: their hosts are known only after all are planned, since
+            # Their hosts are known only after all are planned, since
             # the next ones may move them.
             free = outcome.timeline.without(hidden)
             gone = leaving
@@ -166,7 +166,7 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
                          in zip(rows, outcome.granted[0], strict=True))
         if len(left) in (0, len(waiting)):
             break
-        # NOTE: a booking that has moved may have left a place for others.
+        # A booking that has moved may have left a place for others.
         waiting = left
     difference = difference_module.compare(snapshot, free, renamed=homes)
     moved = [row for row in wanted if row in difference.homes]
@@ -213,7 +213,7 @@ def _hidden(snapshot: snapshots.Snapshot, there: timeline.Timeline,
             leaving: Set[str], hosts: int) -> list[bookings.Booking]:
     """Return placeholders for promises that leaving bookings have hidden.
 
-    NOTE: for example, a booking that is about to start may hide a maintenance
+    For example, a booking that is about to start may hide a maintenance
     window; after it has left, nobody else may have the time of the window.
     """
     hidden: list[bookings.Booking] = []

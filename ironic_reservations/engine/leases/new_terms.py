@@ -56,7 +56,7 @@ def apply(conf: cfg.ConfigOpts, lease: leases.Lease,
     end = lease.end if changes.end is None else changes.end
     if end != lease.end and lease_replan.started(lease, now) and (
             now.replace(second=0, microsecond=0) <= end <= now):
-        # NOTE: a client that says "now" in whole minutes is late by itself.
+        # A client that says "now" in whole minutes is late by itself.
         end = now + datetime.timedelta(seconds=1)
     moved = (begin, end) != (lease.start, lease.end)
     over = lease.status.over or lease.end <= now
@@ -66,7 +66,7 @@ def apply(conf: cfg.ConfigOpts, lease: leases.Lease,
             f'The lease {lease.id} is over; only its name can be changed.')
     if over and changes.name not in (None, lease.name) and (
             lease.status not in _ENDED or lease.bookings):
-        # NOTE: changed again and again, it would outrun the reconciler, and
+        # Changed again and again, it would outrun the reconciler, and
         # its owner could keep the nodes.
         raise errors.LeaseFrozen(
             f'The lease {lease.id} is over, and its nodes are being taken '
@@ -87,7 +87,7 @@ def apply(conf: cfg.ConfigOpts, lease: leases.Lease,
         request_checks.check_comparisons(request_checks.requirement(
             each.hypervisor_properties, each.resource_properties,
             each.instances) for each in requests)
-    # NOTE: dates that its owner sets are open no more, even if they are those
+    # Dates that its owner sets are open no more, even if they are those
     # that it has.
     is_set = moved or (lease.between is not None
                        and lease.between.fix_at is not None

@@ -117,7 +117,7 @@ def nowhere_together(snapshot: snapshots.Snapshot, demand: bookings.Demand,
 def _changed(request: leases.LeaseRequest, asked: Sequence[bookings.Demand],
              demands: Sequence[bookings.Demand]) -> leases.LeaseRequest:
     start, end = demands[0].start, demands[0].end
-    # NOTE: an offer that starts now must still be valid a minute later.
+    # An offer that starts now must still be valid a minute later.
     at_once = request.start is None and start == asked[0].start
     before = None
     if request.before_end is not None:
@@ -154,7 +154,7 @@ def _other_class(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
     for number in host_sets.members(snapshot.usable & ~demand.eligible):
         host = snapshot.host_state(number).host
         name = host.node.resource_class
-        # NOTE: any node of Ironic can be leased as a whole.
+        # Any node of Ironic can be leased as a whole.
         if name is not None and (
                 not host.node.compute if requested.instances is None
                 else needed.met_by(requirements.describe(host))):
@@ -205,7 +205,7 @@ def _offer(kind: str,
         requested.most else f'{requested.least} to {requested.most}'
         for requested in request.reservations)
     what = _what(request)
-    # NOTE: a search that was cut short may have missed a nearer window.
+    # A search that was cut short may have missed a nearer window.
     one = 'The nearest' if nearest else 'A possible'
     detail = {
         'later': f'{one} later window is {window}.',
@@ -266,7 +266,7 @@ def _body(requested: leases.LeaseReservationRequest) -> dict[str, Any]:
     if wanted.source_flavor_id is not None:
         posted['flavor_id'] = wanted.source_flavor_id
     if requested.flavor_id is not None:
-        # NOTE: Nova is asked for the flavor again.
+        # Nova is asked for the flavor again.
         return posted
     if wanted.flavor is not None:
         return {**posted, 'flavor': node_flavors.shown(wanted.flavor)}
@@ -276,7 +276,7 @@ def _body(requested: leases.LeaseReservationRequest) -> dict[str, Any]:
 
 def date(moment: datetime.datetime) -> str:
     """Return an instant in the format of Blazar's clients."""
-    # NOTE: their format has no seconds.
+    # Their format has no seconds.
     if moment.second or moment.microsecond:
         return moment.isoformat()
     return moment.strftime('%Y-%m-%d %H:%M')

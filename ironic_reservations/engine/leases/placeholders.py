@@ -34,7 +34,7 @@ def of_host(snapshot: snapshots.Snapshot, number: int,
             ) -> list[bookings.Booking]:
     """Return immovable bookings for promises on a host that are hidden.
 
-    NOTE: on hosts that instances share, all promises are shown.
+    On hosts that instances share, all promises are shown.
 
     :param without: the planner's names of promises that do not count.
     :param taken: the intervals that are occupied on the timeline anyway.
@@ -44,7 +44,7 @@ def of_host(snapshot: snapshots.Snapshot, number: int,
         return []
     taken = list(taken)
     shown = dict(taken)
-    # NOTE: mostly there are none.
+    # Mostly there are none.
     hidden = [(start, end) for start, end in host_states.windows(
         here, snapshot.now, without) if shown.get(start, start) < end]
     there = covered.Covered(taken if hidden else ())

@@ -175,7 +175,7 @@ def of_closed(place: int, closed: Sequence[host_states.HostState],
     """
     told = '; '.join(f'host {_named(here.host)} {here.closed()}'
                      for here in closed[:_TOLD])
-    # NOTE: which instances are on a host is not for their owner to choose.
+    # Which instances are on a host is not for their owner to choose.
     without = ('' if any(here.host.node.compute for here in closed) else
                'Send the later end together with the nodes of these hosts in '
                '"give_back" (with "min", other hosts are found instead), or ')
@@ -194,13 +194,13 @@ def of_overtaken(place: int, host: leases.Host, end: datetime.datetime,
                  cause: plans.Cause) -> errors.LeaseRefused:
     """Return the error for an extension on a host that another lease needs.
 
-    NOTE: it does not disclose what the other lease asks for, or when.
+    It does not disclose what the other lease asks for, or when.
 
     :param place: the index of the reservation that has the host.
     :param end: the end that was asked for.
     :param cause: why no other host was found for the other lease.
     """
-    # NOTE: "no host matches" would disclose what the other lease asks for.
+    # "no host matches" would disclose what the other lease asks for.
     code = (plans.Cause.SHORTAGE if cause.proved else cause).value
     return _unchanged({
         'code': code, 'detail':
@@ -228,7 +228,7 @@ def of_loan(place: int, host: leases.Host, until: datetime.datetime,
         'code': HOSTS_ARE_LENT, 'detail':
         f'Reservation {place} cannot keep host {_named(host)} for so long: '
         'another project owns it'
-        # NOTE: the host may have got an owner, or the operator set the notice,
+        # The host may have got an owner, or the operator set the notice,
         # after the lease was promised.
         + ('.' if until <= end else
            f', and lends it {_at_the_latest(until)}'),
@@ -248,7 +248,7 @@ def _reason(snapshot: snapshots.Snapshot, project_id: str | None, place: int,
     demand, wanted = refused.demand, parts[place]
     at = None if refused.at is None else instants.moment(
         max(refused.at, demand.start))
-    # NOTE: a lease with one reservation needs no number.
+    # A lease with one reservation needs no number.
     subject = 'the lease' if len(parts) == 1 else f'reservation {place}'
     code, detail = _why(snapshot, subject, wanted, refused, at)
     told = {'code': code, 'detail': detail, 'reservation': place,
@@ -360,7 +360,7 @@ def _lent(snapshot: snapshots.Snapshot,
     owned, lends = ((' Another project owns 1 more', 'lends it')
                     if count == 1 else
                     (f' Other projects own {count} more', 'lend them'))
-    # NOTE: nothing is lent if cleaning takes all of the notice.
+    # Nothing is lent if cleaning takes all of the notice.
     return count, owned + ('.' if until <= snapshot.now else
                            f', and {lends} {_at_the_latest(until)}')
 
@@ -473,7 +473,7 @@ def _rows(snapshot: snapshots.Snapshot, names: Set[str],
     """
     rows: dict[str, leases.NodeBooking] = {}
     reservation_ids = {name.rpartition('/')[0] for name in names}
-    # NOTE: the plan that failed may show them on other hosts than theirs.
+    # The plan that failed may show them on other hosts than theirs.
     for states in ((snapshot.states[number] for number in numbers
                     if number >= 0), snapshot.states):
         if len(rows) < len(names):
@@ -488,7 +488,7 @@ def name_blockers(engine: Engine, refused: errors.LeaseRefused
                   ) -> dict[str, str | None]:
     """Add the names of the leases in the way to a refusal.
 
-    NOTE: a refusal has reservation ids only for leases of the caller's
+    A refusal has reservation ids only for leases of the caller's
     project; without projects, for all.
 
     :returns: the users of these leases, by the ids of the leases.
@@ -502,7 +502,7 @@ def name_blockers(engine: Engine, refused: errors.LeaseRefused
         named = lease_names.read_by_reservation(
             connection, {each['reservation_id'] for each in own})
     for each in own:
-        # NOTE: the lease may have ended meanwhile.
+        # The lease may have ended meanwhile.
         if each['reservation_id'] in named:
             name = named[each['reservation_id']]
             each['lease_id'], each['lease_name'] = name.lease_id, name.name

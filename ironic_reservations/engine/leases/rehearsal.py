@@ -105,7 +105,7 @@ def _elsewhere(engine: Engine, homes: Mapping[leases.NodeBooking, str]
                                  {row.node_uuid for row in homes})
     found: dict[str, list[leases.NodeBooking]] = {}
     for row in homes:
-        # NOTE: leave out a lease that has been moved or ended meanwhile.
+        # Leave out a lease that has been moved or ended meanwhile.
         if row.reservation_id in named:
             found.setdefault(named[row.reservation_id].id, []).append(row)
     return [_moved(named[rows[0].reservation_id], _UNMOVED,

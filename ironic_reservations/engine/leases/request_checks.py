@@ -55,7 +55,7 @@ def requirement(hypervisor_properties: str, resource_properties: str,
 def check_comparisons(wanted: Iterable[requirements.Requirement]) -> None:
     """Check that the requirements of a lease make few enough comparisons.
 
-    NOTE: each comparison is made for each host; equal requirements are
+    Each comparison is made for each host; equal requirements are
     compared once.
 
     :raises InvalidValue: they make too many.
@@ -77,7 +77,7 @@ def start(asked: datetime.datetime | None,
     """
     if asked is None:
         return now.replace(microsecond=0)
-    # NOTE: clients send whole minutes, and mean the one that has begun.
+    # Clients send whole minutes, and mean the one that has begun.
     if asked < now.replace(second=0, microsecond=0):
         raise errors.InvalidValue(
             f'start_date {time_text.moment(asked)} is in the past; the time '

@@ -117,7 +117,7 @@ class SnapshotCache:
     def _begin_process(self) -> None:
         """Begin with nothing: a fork takes no waiting thread along."""
         self._pid = os.getpid()
-        # NOTE: held for what is done in memory, and for nothing else.
+        # Held for what is done in memory, and for nothing else.
         self._lock = threading.Lock()
         self._running: readings.Reading | None = None
         self._next: readings.Reading | None = None
@@ -180,7 +180,7 @@ class SnapshotCache:
     def _draw(self, now: datetime.datetime) -> None:
         """Draw the hosts that have changed.
 
-        NOTE: some at a time, since others wait for the lock.
+        Some at a time, since others wait for the lock.
         """
         more = True
         while more:
@@ -190,7 +190,7 @@ class SnapshotCache:
     def _leave_out(self) -> None:
         """Leave bookings out of garbage collections, once there are many.
 
-        NOTE: a full collection stops all threads while it visits all objects,
+        A full collection stops all threads while it visits all objects,
         half a second for 100,000 bookings. These are freed without it; and so
         it is made before there are many that it has to visit.
         """
@@ -239,7 +239,7 @@ class SnapshotCache:
               clock: clock_module.Clock) -> None:
         try:
             found = self.snapshot(database, clock())
-            # NOTE: a refusal asks for it, and then it is known of each host.
+            # A refusal asks for it, and then it is known of each host.
             found.displaced()
         except (errors.ReservationError, db_connection.Conflict) as exc:
             LOG.warning('The timeline could not be read yet: %s', exc)
@@ -269,7 +269,7 @@ class SnapshotCache:
             if before is not None:
                 before.wait()
             with self._lock:
-                # NOTE: from now on nobody joins it.
+                # From now on nobody joins it.
                 self._running, self._next = reading, None
             self._read(database, now)
         except BaseException as exc:
@@ -286,7 +286,7 @@ class SnapshotCache:
     def _is_due(self) -> bool:
         """Return whether it is time to compare.
 
-        NOTE: not while somebody does: who only tries does not wait for that.
+        Not while somebody does: who only tries does not wait for that.
         """
         return self._compared is None or (
             self._running is None
@@ -356,7 +356,7 @@ class SnapshotCache:
                 changed = self._versions.changed(buckets, versions)
                 known = self._copy.states(changed | busy)
             if busy:
-                # NOTE: that nobody uses a node any more raises nothing.
+                # That nobody uses a node any more raises nothing.
                 changed |= busy - db_in_flight.read_busy(
                     connection, busy).keys()
             hosts = rows.read(connection, now, changed,
@@ -374,7 +374,7 @@ class SnapshotCache:
     def committing(self, seen: seen_module.Seen) -> Iterator[None]:
         """Announce a commit, around it and :meth:`commit`.
 
-        NOTE: others may read its change in between. They plan without it, as
+        Others may read its change in between. They plan without it, as
         if they had come before: nobody has been answered yet. The number of
         the change stays among those that have not been seen.
 

@@ -62,7 +62,7 @@ class Versions:
     def begin_reading(self) -> Sums:
         """Return the sums that a reading is compared with.
 
-        NOTE: of these the database has everything; of what is committed here
+        Of these the database has everything; of what is committed here
         from now on it may not, and one that is ahead would make up for one
         that is behind.
         """

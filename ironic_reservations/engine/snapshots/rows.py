@@ -91,7 +91,7 @@ def _read_bookings(connection: sa.Connection, uuids: Collection[str]
         ident = booking.reservation_id
         if each is not None:
             asked.setdefault(booking.node_uuid, {})[ident] = each
-        # NOTE: a reservation may have thousands of bookings.
+        # A reservation may have thousands of bookings.
         if ident not in wanted:
             wanted[ident] = requirements.parse(
                 hypervisor, resource, None if each is None else each.need)

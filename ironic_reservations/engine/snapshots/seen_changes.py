@@ -76,7 +76,7 @@ class SeenChanges:
                    landmark: db_changes.Landmark | None) -> None:
         """Go on from a change up to which all nodes have been compared.
 
-        NOTE: which of the numbers before it can be seen was not read, so
+        Which of the numbers before it can be seen was not read, so
         all of them are asked for again.
 
         :param change: the last one; ``None``: there is none.

@@ -128,7 +128,7 @@ class WorkingCopy:
             number = self._numbers[uuid]
             self._states[number], self._seen = here, None
             if here.promised_now() != there[uuid].promised_now():
-                # NOTE: nothing else that a commit changes has to do with it.
+                # Nothing else that a commit changes has to do with it.
                 self._note_use(number, here)
             self._undrawn.add(number)
         return True
@@ -275,7 +275,7 @@ class WorkingCopy:
         promised = list(staying)
         instances = dict(here.instances)
         for booking, wanted, asked in new:
-            # NOTE: it counts as made last, which it is.
+            # It counts as made last, which it is.
             if not booking.id:
                 self._made += 1
                 booking = dataclasses.replace(booking, id=_LAST + self._made)
@@ -298,12 +298,12 @@ class WorkingCopy:
         self._latest = max(self._latest, instant)
         here = self._states[number]
         if here is None:
-            # NOTE: nobody's, and never eligible again.
+            # Nobody's, and never eligible again.
             self._draft.write(number, [])
             return
         last = None
         for _, requirement in here.promised:
-            # NOTE: mostly they require the same.
+            # Mostly they require the same.
             if requirement is not last:
                 last = requirement
                 self._set(requirement)
@@ -315,7 +315,7 @@ class WorkingCopy:
         turn = min((each for each in (host_states.turn(here, now), *longer)
                     if each is not None), default=None)
         if self._due.get(number, instant + 1) <= instant:
-            # NOTE: this was it.
+            # This was it.
             del self._due[number]
         if turn is not None and turn < self._due.get(number, turn + 1):
             self._due[number] = turn

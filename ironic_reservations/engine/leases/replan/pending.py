@@ -67,7 +67,7 @@ def _here(task: task_module.Task, free: timeline.Timeline
 
     :returns: the plan; or why it cannot have the least number of hosts.
     """
-    # NOTE: a lease with more than its least keeps as many if possible; fewer
+    # A lease with more than its least keeps as many if possible; fewer
     # are better than a refusal.
     after = task.after
     kept = {each.id: max(each.least, min(len(each.bookings), each.most))
@@ -86,12 +86,12 @@ def _here(task: task_module.Task, free: timeline.Timeline
 def _within(task: task_module.Task, window: task_module.Window,
             least: Mapping[str, int]) -> task_module.Replanned:
     """Plan a lease at any start of its window."""
-    # NOTE: none of its bookings stays, so all hidden promises count.
+    # None of its bookings stays, so all hidden promises count.
     hidden = task.placeholders(task.free, ())
     free = task.free.adding(hidden)
     length = task.after.end - task.after.start
     first = task.starting(window.first)
-    # NOTE: a host that is not lent any more can be kept at the present start,
+    # A host that is not lent any more can be kept at the present start,
     # but not at another one.
     demands = [task.snapshot.loans.limit(demand, task.before.project_id)
                for demand in _demands(first, list(least.values()))]
@@ -114,7 +114,7 @@ def _within(task: task_module.Task, window: task_module.Window,
     ahead = window.last + length + _AHEAD
     if window.until is not None:
         ahead = min(ahead, window.until)
-    # NOTE: this is an offer.
+    # This is an offer.
     hard_requests.offers()
     later = _first_start(task, free, demands, window.first, ahead, least)
     raise task.refusal(outcome, free, (),
@@ -126,7 +126,7 @@ def _first_start(task: task_module.Task, free: timeline.Timeline,
                  first: datetime.datetime, until: datetime.datetime,
                  least: Mapping[str, int]) -> datetime.datetime | None:
     """Return the earliest start at which no other lease has to slide."""
-    # NOTE: the first start need not be a whole minute.
+    # The first start need not be a whole minute.
     if task.permits(first, least) and isinstance(
             planning.plan(free, demands, hard_requests.limits()),
             plans.Plan):
@@ -167,12 +167,12 @@ def earliest(task: task_module.Task, first: datetime.datetime,
         end=instants.instant(first + length)), before.project_id)
         for demand in _demands(task, [len(each.bookings) for each
                                       in before.reservations])]
-    # NOTE: the start that was asked for need not be a whole minute.
+    # The start that was asked for need not be a whole minute.
     if first > task.snapshot.now and permits(first) and isinstance(
             planning.plan(free, demands, hard_requests.limits()),
             plans.Plan):
         return first
-    # NOTE: a start that is only seconds earlier is not worth a notice.
+    # A start that is only seconds earlier is not worth a notice.
     latest = (instants.instant(before.start) - 1) // _GRAIN * _GRAIN
     found = offers.earliest(
         free, demands, latest - instants.instant(before.start)

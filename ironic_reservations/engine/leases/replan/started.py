@@ -54,7 +54,7 @@ def plan(task: task_module.Task) -> task_module.Replanned:
     unusable.check_closed(task, lost)
     unusable.check_windows(task, lost, lambda end: _reaches(task, end))
     unusable.check_loans(task, lost, lambda end: _reaches(task, end))
-    # NOTE: a booking that is not extended stays, even if its host would not
+    # A booking that is not extended stays, even if its host would not
     # be granted any more.
     staying = [_staying(task, row) for row in usable
                if task.after.end > row.ends_at]
@@ -65,7 +65,7 @@ def plan(task: task_module.Task) -> task_module.Replanned:
     growing = [demand for each in task.after.reservations
                if (demand := _growing(task, each, kept, ended,
                                       mosts[each.id])) is not None]
-    # NOTE: a node that is given back is occupied until it is clean.
+    # A node that is given back is occupied until it is clean.
     free = task.free.adding([*_leaving(task, ended),
                              *_keeping(task, usable)])
     hidden = task.placeholders(free, kept)
@@ -78,7 +78,7 @@ def plan(task: task_module.Task) -> task_module.Replanned:
         for each in task.after.reservations})
     if isinstance(outcome, plans.Refusal):
         unusable.check_homes(task, units, moving, outcome)
-        # NOTE: which bookings of others have to move depends on the end, so
+        # Which bookings of others have to move depends on the end, so
         # if some have to, an earlier end cannot be offered.
         raise task.refusal(outcome, free, () if moving else demands)
     homes = {placed.id: row for unit, granted in zip(
@@ -93,7 +93,7 @@ def plan(task: task_module.Task) -> task_module.Replanned:
             task.before.project_id, _next_place(task, demand.id)))
     return task.replanned(
         outcome.timeline.without(hidden), kept=tuple(kept),
-        # NOTE: a booking that has not begun is deleted at once.
+        # A booking that has not begun is deleted at once.
         dropped=tuple(row for row in ended if not row.begun),
         ended=tuple(row for row in ended if row.begun),
         added=tuple(added), homes=homes, slid=slid)
@@ -165,7 +165,7 @@ def _broken(task: task_module.Task, row: leases.NodeBooking) -> bool:
 def _idle(task: task_module.Task, row: leases.NodeBooking) -> bool:
     node = task.snapshot.host_state(task.number(row)).host.node
     if node.compute:
-        # NOTE: it is not known which server uses which booking.
+        # It is not known which server uses which booking.
         return True
     return (node.provision_state == node_condition.AVAILABLE
             and node.instance_uuid is None)
@@ -175,7 +175,7 @@ def _keeping(task: task_module.Task, rows: Sequence[leases.NodeBooking]
              ) -> list[bookings.Booking]:
     """Return the bookings of rows as the timeline has them, now immovable.
 
-    NOTE: on a whole host that is to be extended, all is planned again.
+    On a whole host that is to be extended, all is planned again.
     """
     names = {host_states.name(row) for row in rows
              if task.after.end <= row.ends_at or task.is_compute(row)}
@@ -220,7 +220,7 @@ def _leaving(task: task_module.Task, rows: Sequence[leases.NodeBooking]
             min(instants.instant(row.starts_at), end - 1), end, number,
             1 << number, False)
         if here.host.node.compute:
-            # NOTE: the next booking was planned after the regular end of this
+            # The next booking was planned after the regular end of this
             # one, so a late end must not push it away.
             leaving.append(dataclasses.replace(
                 instance_host_states.seated(
@@ -249,7 +249,7 @@ def _growing(task: task_module.Task, each: leases.LeaseReservation,
     if (each.least, each.most) != (old.least, old.most):
         most = max(least, min(each.most, allowed) - have)
     elif task.changes.heal:
-        # NOTE: hosts beyond the least are replaced if possible.
+        # Hosts beyond the least are replaced if possible.
         lost = sum(row.reservation_id == each.id
                    and _broken(task, row) for row in ended)
         most = max(least, min(lost, each.most - have))

@@ -127,7 +127,7 @@ class Task:
     @functools.cached_property
     def own(self) -> frozenset[str]:
         """Return the names of the bookings of the lease itself."""
-        # NOTE: bookings that are being taken back still occupy their nodes.
+        # Bookings that are being taken back still occupy their nodes.
         return frozenset(map(host_states.name, self._staying))
 
     @functools.cached_property
@@ -147,7 +147,7 @@ class Task:
     def limited(self, demand: bookings.Demand) -> bookings.Demand:
         """Return a demand without hosts that are not lent for so long.
 
-        NOTE: within its present dates the lease keeps its hosts, even if they
+        Within its present dates the lease keeps its hosts, even if they
         have got another owner.
         """
         kept, before, after = 0, self.before, self.after
@@ -191,7 +191,7 @@ class Task:
             return None, outcome, ()
         allowed = self.sliding.allowed
         if allowed.counted:
-            # NOTE: how much more than the least the limits allow depends on
+            # How much more than the least the limits allow depends on
             # where others slide.
             demands = [dataclasses.replace(each, most=each.least)
                        for each in demands]
@@ -259,7 +259,7 @@ class Task:
                      ) -> list[bookings.Booking]:
         """Return placeholders on the nodes that the lease may leave.
 
-        NOTE: time that the lease gives up is not free if it overlapped with
+        Time that the lease gives up is not free if it overlapped with
         another promise; nobody may be moved there.
 
         :param free: the timeline without the bookings that the lease gives up.
@@ -274,7 +274,7 @@ class Task:
         now = instants.instant(self.snapshot.now)
         for number in {self.number(row) for row in self.before.bookings
                        if self.on_timeline(row)}:
-            # NOTE: mostly no promise hides another one.
+            # Mostly no promise hides another one.
             if now < self.snapshot.host_state(number).orderly_until:
                 continue
             hidden.extend(placeholders.of_host(
@@ -333,7 +333,7 @@ class Task:
                         later: datetime.datetime | None
                         ) -> errors.LeaseRefused:
         place = self.place(refused.demand.id.partition(':')[0])
-        # NOTE: an offer has other dates only, and no other hosts.
+        # An offer has other dates only, and no other hosts.
         if self.changes.opened is None or self.changes.reservations:
             later = None
         return refusal_messages.of_open_dates(

@@ -111,7 +111,7 @@ def overtaken(task: task_module.Task, rows: Sequence[leases.NodeBooking],
                          list[bookings.Demand]]:
     """Return what has to make room where such hosts are kept for longer.
 
-    NOTE: nobody may have its place before it is planned anew.
+    Nobody may have its place before it is planned anew.
 
     :param rows: those of the lease on these hosts.
     :param kept: all of the lease that stay.
