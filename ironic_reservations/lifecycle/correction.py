@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Requests that put something of a node back, and what cannot be."""
+"""Requests that put values of a node back, and values that are not known."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ironic_reservations.model import in_flight
 class Correction:
     """A request to Ironic that puts something back.
 
-    :ivar what: what is put back, in words.
+    :ivar what: the name of the value that is put back, for people.
     :ivar path: below the node; with a leading slash, of the API.
     :ivar cleared: the act that needs nothing else, once this is done.
     :ivar cleans: whether a cleaning before it does not count.
@@ -70,5 +70,5 @@ class Unknown:
     why: str
 
 
-#: What has to be put back, or cannot be.
+#: A value that has to be put back, or cannot be.
 Found = Correction | Unknown

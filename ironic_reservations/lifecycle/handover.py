@@ -29,7 +29,7 @@ from ironic_reservations.model import handovers
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 
-#: NOTE: a process may have died before it sent what its phase says.
+#: NOTE: a process may have died before it sent the request of its phase.
 _NOT_CLEANED = (handovers.Phase.LENT, handovers.Phase.MANAGED)
 #: The beginning of Ironic's error where it could not change the power or the
 #: boot of a machine after it had accepted that.
@@ -201,11 +201,11 @@ def _to_clean(handover: handovers.Handover,
 
 def failed(found: Collection[correction.Correction],
            now: handovers.Document) -> str | None:
-    """Return why Ironic could not do what it had accepted, in words.
+    """Return why Ironic failed after it had accepted a request, in words.
 
-    NOTE: it forgets the error of an earlier request when it accepts another.
+    NOTE: Ironic deletes the error of a request when it accepts another.
 
-    :param found: what has yet to be put back.
+    :param found: the corrections that have yet to be made.
     """
     error = str(now.node.get('last_error'))
     return (f'Ironic says "{error}"' if error.startswith(_FAILED_LATER)

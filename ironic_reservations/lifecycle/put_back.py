@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What has to be put back on a node, and by which requests to Ironic."""
+"""The requests to Ironic that put a node back as it was before a lease."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ _NEVER_REMOVED = '/automated_clean'
 _DESCRIPTIONS = frozenset((
     'chassis_uuid', 'description', 'extra', 'instance_info', 'instance_name',
     'name', 'protected', 'protected_reason', 'resource_class'))
-#: What Ironic shows instead of a secret.
+#: Ironic shows this instead of a secret.
 _MASKED = '******'
 _POWERED_ON = 'power on'
-#: What an inspection writes, which the holder can have begun.
+#: Fields that an inspection writes, which the holder can have begun.
 _INSPECTED = frozenset(('/properties', 'ports'))
 _INSPECT = 'inspect'
 #: Acts on ports and their groups.
 _PORTS = frozenset(('port', 'portgroups', 'ports'))
 _RAID = 'target_raid_config'
-#: What steps of a holder can have changed of a machine, in words.
+#: Settings of a machine that steps of a holder can have changed, in words.
 _STEPPED = {'bios': 'BIOS settings', 'firmware': 'firmware'}
 _TARGET_KEYS = ('volume_type', 'volume_id', 'boot_index', 'properties',
                 'extra')
@@ -193,7 +193,7 @@ def vifs_to_detach(lent: handovers.Document | None,
                    now: handovers.Document) -> Iterator[_Correction]:
     """Return the requests that detach the VIFs of a holder.
 
-    NOTE: Ironic detaches one in any state, but leaves its port bound in
+    NOTE: Ironic detaches a VIF in any state, but its port remains bound in
     Neutron unless the node is available or deployed.
     """
     for vif in sorted(set(now.vifs).difference(
@@ -229,7 +229,7 @@ def _settings(lent: handovers.Document, acts: Collection[str],
 
 def _of_machine(lent: handovers.Document, acts: Collection[str],
                 now: handovers.Document) -> Iterator[correction.Found]:
-    """Return the requests for what only the machine itself knows."""
+    """Return the requests for settings that only the machine itself has."""
     name = handovers.BOOT_DEVICE
     if name in acts:
         before = lent.parts.get(name)

@@ -12,9 +12,10 @@
 
 """Proves that shared hosts have no room.
 
-There are two proofs. Either the bookings that have to stay leave too little
-room, whatever else moves; or, at one instant, the units that have to be on a
-set of hosts need more of a resource class than all of these hosts have.
+There are two proofs. Either there is too little room beside the bookings that
+have to stay, for any move of the others; or, at one instant, the units that
+have to be on a set of hosts need more of a resource class than all of these
+hosts have.
 """
 
 from __future__ import annotations
@@ -75,9 +76,9 @@ def room(draft: timeline.Draft, node: int, staying: Sequence[bookings.Booking],
 
 
 class Fullness:
-    """What has to be on the hosts that units and moves can reach.
+    """The units that must be on the hosts that units and moves can reach.
 
-    Whatever moves, each node of Ironic takes one unit at most, so that the
+    For any moves, each node of Ironic takes one unit at most, so that the
     compute hosts have to take at least the smaller ones.
 
     :param template: like each of the units still to place.
@@ -131,7 +132,7 @@ class Fullness:
 
     def _add(self, capacity: shares.Capacity,
              there: Sequence[bookings.Booking], start: int) -> None:
-        """Add what a compute host has."""
+        """Add the amounts of a compute host."""
         # Started bookings may have more than the present inventory.
         peaks = shares.peak(sorted(
             (each for each in there if not each.movable
@@ -170,12 +171,13 @@ class Fullness:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Instant:
-    """What is needed at an instant, without the units still to place.
+    """The demand at an instant, without the units still to place.
 
     :ivar left: the nodes of Ironic that nothing needs.
-    :ivar need: of each class, by what could be on compute hosts.
-    :ivar could_leave: of each class, what each piece takes that could be on a
-        node of Ironic instead.
+    :ivar need: the amount of each class for pieces that could be on compute
+        hosts.
+    :ivar could_leave: for each class, the amount of each piece that could be
+        on a node of Ironic instead.
     """
 
     at: int

@@ -21,11 +21,11 @@ from collections.abc import Callable
 import dataclasses
 import math
 
-#: What one step of a method costs, in units of work: about a quarter of a
+#: The cost of one step of each method, in units of work: about a quarter of a
 #: microsecond of processor time, so that different methods can share one
 #: budget.
 PROOF, SWAP, SEARCH, EJECT = 3, 5, 10, 1
-#: What each plan costs besides.
+#: The additional cost of each plan.
 PLAN = 300
 #: The units of work of a request, about a quarter of a second of processor
 #: time.
@@ -123,7 +123,7 @@ class Work(Budget):
         """Bound the plans of a request.
 
         :param becomes_hard: called once the work is more than an ordinary
-            request causes; what it raises ends the plan.
+            request causes; its exceptions end the plan.
         :param kept: how many units are kept for offers; ``None``: as large a
             part of them as usual.
         """
@@ -145,7 +145,7 @@ class Work(Budget):
         self.left = self.given - self._kept
 
     def unlock_offers(self) -> None:
-        """Allow what is kept for offers."""
+        """Allow the units that are kept for offers."""
         self.left = max(self.left, 0) + self._locked
         self._locked = 0
 

@@ -153,7 +153,7 @@ def clear_windows(now: timeline.Timeline,
 
 def vacated(now: timeline.Timeline, windows: Mapping[int, tuple[int, int]],
             leaving: Set[str], staying: Set[str]) -> timeline.Timeline:
-    """Take nodes over windows, and remove bookings that leave.
+    """Reserve nodes for windows, and remove bookings that leave.
 
     :param windows: start and end, by node.
     :param leaving: the ids of bookings that leave.

@@ -10,13 +10,14 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Repair by ejection: bookings in the way leave, and look for other places.
+"""Repair by ejection: bookings in the way are ejected, and placed elsewhere.
 
 A new booking takes the place where the bookings in its way have the least
-weight. These look for places in turn, the heaviest first. Long bookings weigh
-more than short ones, since short ones find a place more easily. Each time a
-booking ejects others, its weight grows, so that bookings that are hard to
-place stay in the end, and bookings do not eject each other in a circle.
+weight. These are then placed one after another, the heaviest first. Long
+bookings weigh more than short ones, since short ones find a place more easily.
+Each time a booking ejects others, its weight grows, so that bookings that are
+hard to place stay in the end, and bookings do not eject each other in a
+circle.
 
 After each ejection on a node of Ironic, bookings near it are exchanged between
 two nodes, chosen at random, as long as there are no more gaps than before.
@@ -182,7 +183,7 @@ def settle(rows: Rows, wanted: places.Piece, heavier: float,
            chance: Iterator[int], steps: budget.Budget,
            choose: Callable[[Rows, places.Piece, budget.Budget],
                             int | None] | None = None) -> bool:
-    """Place a piece, and those that it ejects, one after another.
+    """Place a piece, and the pieces that it ejects, one after another.
 
     :param choose: returns the host for a piece; ``None``: the cheapest one.
     """
@@ -248,8 +249,7 @@ _weight = operator.attrgetter('weight')
 
 def cheapest(rows: Rows, piece: places.Piece,
              steps: budget.Budget) -> tuple[int | None, float]:
-    """Return the best host for a piece, and the weight of what has to leave.
-    """
+    """Return the best host for a piece, and the weight that it ejects."""
     chosen, least, effort = None, math.inf, 2
     for node in piece.hosts:
         row = rows[node]

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Explains a refusal: what each host lacks, and the bookings in the way."""
+"""Explains a refusal: the shortage of each host, and the bookings in the way."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _first(there: Iterable[bookings.Booking]) -> tuple[bookings.Booking, ...]:
 def explain(draft: timeline.Draft, template: placement_units.Unit
             ) -> tuple[tuple[plans.HostShortage, ...],
                        tuple[bookings.Booking, ...]]:
-    """Return what each eligible host lacks, and the bookings in the way.
+    """Return the shortage of each eligible host, and bookings in the way.
 
     :param draft: without the bookings that serve the demand so far.
     """

@@ -84,8 +84,8 @@ def _whole(draft: timeline.Draft, demand: bookings.Demand, eligible: int,
            count: int) -> list[int]:
     """Return up to ``count`` hosts that are free over a demand's window.
 
-    Preferred hosts come first, then those that have been idle for the shortest
-    time, so that long gaps are kept for long leases.
+    Preferred hosts come first, then the hosts that have been idle for the
+    shortest time, so that long gaps are kept for long leases.
     """
     changed = host_sets.mask(draft.changed)
     places: list[int] = []

@@ -13,9 +13,9 @@
 """Proves that no whole host is free: Hall's condition at one instant.
 
 If, at an instant, the bookings that cannot leave a set of nodes hold all nodes
-of the set, and one more booking needs a node of the set, then no assignment
-exists, whatever moves. The same holds if they leave fewer nodes of the set
-than are needed: this is mere counting, and so comes before any search.
+of the set, and one more booking needs a node of the set, then no moves lead to
+an assignment. The same holds if fewer nodes of the set remain than are needed:
+this is mere counting, and so comes before any search.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LEAPS = 5
 
 @dataclasses.dataclass(frozen=True)
 class Shortage:
-    """An instant at which bookings that cannot leave a set leave too little.
+    """An instant at which a set lacks nodes, beside bookings bound to it.
 
     :ivar nodes: the set.
     :ivar holders: the bookings that hold whole nodes of the set.
@@ -75,7 +75,7 @@ def count(draft: timeline.Draft, wanted: bookings.Booking, needed: int,
         return None
     instants, free = availability.steps(starts, untils,
                                         wanted.eligible.bit_count())
-    # The window matters, not what follows it.
+    # Only the window matters, not the time after it.
     within = bisect.bisect_left(instants, wanted.until)
     left, at = min(zip(free[:within], instants, strict=False))
     if left >= needed:
@@ -101,7 +101,7 @@ def _window(draft: timeline.Draft, node: int,
 
 
 class _Captive:
-    """Knows which bookings cannot leave a set of nodes."""
+    """The bookings that cannot leave a set of nodes."""
 
     def __init__(self, nodes: int) -> None:
         self._nodes = nodes

@@ -12,8 +12,8 @@
 
 """Sets of nodes as the bits of an integer.
 
-Nodes are numbered; a set of nodes is an integer in which bit *n* stands for
-node *n*. Set operations then take one machine operation for each 64 nodes.
+Nodes are numbered; a set of nodes is an integer in which bit *n* is node *n*.
+Set operations then take one machine operation for each 64 nodes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import functools
 class HostSet:
     """The nodes that a planner may use; a node's number is its index here.
 
-    :ivar uuids: in any order; it does not affect what is admitted.
+    :ivar uuids: in any order; it does not affect which requests are admitted.
     """
 
     uuids: tuple[str, ...]
@@ -45,7 +45,7 @@ class HostSet:
         return self._numbers[uuid]
 
     def mask(self, uuids: Iterable[str]) -> int:
-        """Return a set of nodes; those that are not known are left out."""
+        """Return a set of nodes, without the unknown ones."""
         numbers = self._numbers
         return mask(numbers[uuid] for uuid in uuids if uuid in numbers)
 

@@ -49,7 +49,7 @@ class HostState:
     :ivar instances: the instance reservations with bookings here, by lease
         reservation.
     :ivar windows: the maintenance windows of the node that are not over.
-    :ivar known: what has been computed from it, by what it is about.
+    :ivar known: results that have been computed from it, by subject.
     """
 
     host: leases.Host
@@ -142,7 +142,7 @@ class HostState:
     def _taken(self) -> str | None:
         node = self.host.node
         if self.promised_now():
-            # What is deployed there ends with its lease.
+            # A deployment there ends with its lease.
             return None
         # Requests in flight that belong to a window end with it.
         if (self.busy and not self.maintained()) or (
@@ -205,9 +205,9 @@ def draw(host_state: HostState, number: int, now: datetime.datetime,
 
     A host that cannot be used for new bookings is taken for ever; bookings
     planned on it are not drawn, and have to be planned again. On any other
-    host every booking keeps its place, so that nobody else gets it: if two
-    overlap, one of them keeps only the part outside the other, and does not
-    move; see :func:`stranded` for what has to be planned again.
+    host every booking keeps its place, so that no other booking gets it: if
+    two overlap, one of them keeps only the part outside the other, and does
+    not move; see :func:`stranded` for the bookings to plan again.
 
     :param margin: for cleaning, in microseconds.
     :param eligible: returns the set of hosts that meet a requirement.
@@ -266,7 +266,7 @@ def _draw_rows(host_state: HostState, number: int, now: datetime.datetime,
             last, suitable = wanted, eligible(wanted)
         begun, (start, end) = row.begun, row.window
         there = known.get(row.uuid)
-        # One that is late is drawn each time, since its end moves.
+        # A late booking is drawn each time, since its end moves.
         if (there is not None and there[0] is row
                 and not (begun and end <= instant)
                 and there[1].movable == (not begun and start > instant)
@@ -315,7 +315,7 @@ def of_row(row: leases.NodeBooking, number: int, now: datetime.datetime,
 def _span(row: leases.NodeBooking, now: int) -> tuple[int, int]:
     """Return when a row has its node.
 
-    A node that has not been taken back yet is not available to others.
+    A node that has not been released yet is not available to other leases.
     The result is valid until the end of the minute.
     """
     start, end = _window(row)
@@ -366,7 +366,7 @@ def windows(host_state: HostState, now: datetime.datetime,
             without: Collection[str]) -> list[tuple[int, int]]:
     """Return the windows over which a host is booked.
 
-    :param without: the ids of bookings to leave out.
+    :param without: the ids of bookings to ignore.
     """
     instant = instants.instant(now)
     found = [_span(row, instant) for row, _ in host_state.promised
@@ -477,9 +477,9 @@ def _overlap(ordered: list[bookings.Booking]) -> bool:
 
 def _parts(booking: bookings.Booking, kept: covered.Covered
            ) -> list[bookings.Booking]:
-    """Return the parts of a booking that others leave, which do not move.
+    """Return the parts of a booking outside others; these do not move.
 
-    :param kept: what others keep; the booking is added to it.
+    :param kept: the times that others keep; the booking is added to it.
     """
     windows = kept.add((booking.start, booking.end))
     if windows == [(booking.start, booking.end)]:

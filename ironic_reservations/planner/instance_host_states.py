@@ -79,7 +79,7 @@ def stranded(here: host_states.HostState, now: datetime.datetime
     """Return bookings that are planned on a host and cannot start there.
 
     While a share is late, there may be no room beside it. That passes,
-    and bookings that start meanwhile look for another host then.
+    and bookings that start meanwhile are then planned on another host.
     """
     if not here.host.node.compute or here.unfit() is not None:
         return host_states.stranded(here, now)
@@ -133,8 +133,8 @@ def crowded(here: host_states.HostState, now: datetime.datetime
             ) -> list[tuple[leases.NodeBooking, requirements.Requirement]]:
     """Return started bookings on a compute host that is too small for all.
 
-    These are the ones that started last; bookings that are late, or have not
-    started, are ignored.
+    These are the bookings that started last; bookings that are late, or have
+    not started, are ignored.
     """
     if not here.host.node.compute:
         return []
@@ -168,7 +168,7 @@ def promise(row: leases.NodeBooking,
     """
     booking = host_states.of_row(row, number, now, margin, eligible)
     if row.begun and row.ends_at <= now:
-        # A share that has not been taken back yet is not available to
+        # A share that has not been released yet is not available to
         # others, and on a compute host the margin is ignored.
         booking = dataclasses.replace(booking,
                                       end=max(booking.end,

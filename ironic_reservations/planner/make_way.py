@@ -13,9 +13,9 @@
 """Makes room for a demand by bookings that may start at other times.
 
 It is the search by ejection (:mod:`.ejection`), in which some bookings have a
-window instead of a start: one that has to leave its place finds another host
-at its present start, or else another start within its window. It proves
-nothing, and is for nodes of Ironic only.
+window instead of a start: a booking that is ejected gets another host at its
+present start, or else another start within its window. It proves nothing, and
+is for nodes of Ironic only.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ class _Attempt:
     def _advance(self, rows: ejection.Rows, steps: budget.Budget) -> None:
         """Have pieces that got another start begin as early as they can.
 
-        What was in their way then may have left since.
+        The bookings in their way may have moved since.
         """
         moved = [piece for piece in self._there() if piece.window is not None
                  and (piece.home < 0 or piece.start != piece.present)]
@@ -251,7 +251,7 @@ class _Attempt:
                 yield piece
 
     def way(self, demands: Sequence[bookings.Demand]) -> Way:
-        """Return what was found."""
+        """Return the plan that was found."""
         starts = self.starts()
         for node, row in (self._rows or {}).items():
             self._draft.write(node, [dataclasses.replace(

@@ -198,8 +198,8 @@ class _OfferSearch:
         self._eligible = 0
         for demand in demands:
             self._eligible |= demand.eligible
-        # Many windows are tried, so that each gets a short search. What
-        # is found by a search that was cut short is planned again with the
+        # Many windows are tried, so that each gets a short search. The
+        # result of a search that was cut short is planned again with the
         # limits of a request.
         self._limits = limits
         self._short = dataclasses.replace(
@@ -232,7 +232,7 @@ class _OfferSearch:
     def renew_budget(self) -> None:
         """Allow as much work as for the first counter-offer.
 
-        Else a hard one would leave nothing for the others.
+        Else a hard one would use up the work of the others.
         """
         self._left = work.part(self._limits.request, self._limits.offer)
 
@@ -444,7 +444,7 @@ class _OfferSearch:
                      for demand in self._demands)
 
     def _enough(self, ends: Sequence[int]) -> int:
-        """Return how many of some ends leave enough, by counting."""
+        """Return how many of some ends have enough room, by counting."""
         def is_short(end: int) -> bool:
             return any(profile.missing(demand) is not None
                        for profile, demand in zip(
@@ -508,7 +508,7 @@ class _OfferSearch:
                        lowered: Sequence[bookings.Demand]) -> Offer | None:
         """Return an offer of hosts that are free as they are.
 
-        These are found again without any search, whatever was asked for.
+        These are found again without any search, for any request.
 
         :param answer: a plan for the lowered demands.
         """

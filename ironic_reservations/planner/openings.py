@@ -12,7 +12,7 @@
 
 """Room for whole hosts on the present plan, without moving any booking.
 
-A start with such room is known to succeed, whatever a search finds.
+A start with such room is known to succeed, without any search.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def unit(parts: Sequence[bookings.Booking], draft: timeline.Draft) -> Unit:
 
 
 def leaves(booking: bookings.Booking, pinned: frozenset[str]) -> bool:
-    """Return whether a booking of a whole host may leave it."""
+    """Return whether a booking of a whole host may move to another one."""
     return booking.movable and not (
         booking.affinity and booking.group in pinned)
 
@@ -152,12 +152,12 @@ def without(draft: timeline.Draft, units: Iterable[Unit]) -> timeline.Draft:
 
 def best(draft: timeline.Draft, wanted: Unit,
          forbidden: int = 0) -> int | None:
-    """Return the host on which a unit leaves the least room, without moves.
+    """Return the host with the least room beside a unit, without moves.
 
     For shares, compute hosts come before nodes of Ironic, and shared hosts
     before empty ones.
 
-    :param forbidden: a set of hosts to leave out.
+    :param forbidden: a set of hosts to exclude.
     """
     found: list[tuple[int, int, int]] = []
     for node in host_sets.members(wanted.eligible & ~forbidden):

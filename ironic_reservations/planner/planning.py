@@ -194,7 +194,7 @@ class _Planner:
                      is_hard=True, parts=2):
             return None
         # 7. By an exact search.
-        # It costs most, and what it finds, ejection mostly finds, too;
+        # It costs most, and ejection mostly finds the same plans;
         # only this search proves that there is none, which is why
         # ejection leaves half of the work for it.
         match meter.run(

@@ -45,7 +45,7 @@ class Plan:
     :ivar granted: for each demand, its new bookings.
     :ivar moves: the existing bookings that move.
     :ivar maximal: whether it is proved that no demand can get more than here,
-        given what those before it get.
+        given the hosts or shares of the demands before it.
     :ivar settled: whether no search has been cut short, so that it would be
         the same with more work.
     """
@@ -66,7 +66,7 @@ class Plan:
 class Cause(enum.StrEnum):
     """The reason for which a demand was refused."""
 
-    #: At one instant, bookings that must be there leave too little room.
+    #: At one instant, there is too little room beside bookings that must stay.
     SHORTAGE = 'shortage'
     #: Every assignment of the bookings that may move has been ruled out.
     NO_ASSIGNMENT = 'no_assignment'
@@ -112,11 +112,11 @@ class HostShortage:
 class Refusal:
     """Not all demands can be served, so none is.
 
-    :ivar demand: one that cannot be served together with the others.
+    :ivar demand: a demand that cannot be served together with the others.
     :ivar short: how many of its hosts or shares have no room.
     :ivar at: the first instant of a shortage.
-    :ivar hosts: what each eligible host lacks; at most :data:`MOST_HOSTS`,
-        those with the most room first.
+    :ivar hosts: the shortage of each eligible host; at most
+        :data:`MOST_HOSTS`, the hosts with the most room first.
     :ivar blockers: the bookings in the way there, ordered by start.
     """
 

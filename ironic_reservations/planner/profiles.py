@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Computes when there is too little for a demand, whatever moves."""
+"""Computes when there is too little for a demand, for any moves."""
 
 from __future__ import annotations
 

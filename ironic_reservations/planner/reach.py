@@ -96,7 +96,7 @@ def lets_go(now: timeline.Timeline, eligible: int) -> Sequence[int]:
     for node in host_sets.members(nodes):
         found.update(now.untils[node])
     if nodes & now.compute:
-        # A share may be on a node, too, and leave it for a host that
+        # A share may be on a node, too, and move from it to a host that
         # needs no time for cleaning.
         for node in host_sets.members(nodes):
             for each in now.rows[node]:

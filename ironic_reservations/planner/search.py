@@ -134,8 +134,8 @@ class _Problem:
 
     :ivar domains: for each unit, the hosts with room beside bookings that
         stay.
-    :ivar cells: sets of hosts that are equivalent for every unit, those that
-        the fewest units can use first.
+    :ivar cells: sets of hosts that are equivalent for every unit; the sets
+        that the fewest units can use come first.
     """
 
     def __init__(self, draft: timeline.Draft, wanted: placement_units.Unit,
@@ -206,7 +206,7 @@ class _Problem:
         count, looks = len(self.units), _looks(self._rest)
         hopeless: set[_State] = set()
         chosen: list[int] = []
-        # For each level: what is taken when the unit starts, and the hosts
+        # For each level: the hosts in use when the unit starts, and the hosts
         # that have not been tried.
         taken: list[_Taken] = [{}]
         choices = [self._choices(0, {})]
@@ -234,7 +234,7 @@ class _Problem:
         return chosen
 
     def _then(self, level: int, taken: _Taken, node: int) -> _Taken:
-        """Return what is taken when the next unit starts."""
+        """Return the hosts in use when the next unit starts."""
         start = self.units[level + 1].start
         then: _Taken = {}
         for other, placed in taken.items():

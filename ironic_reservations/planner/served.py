@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A demand during planning, and what serves it so far."""
+"""A demand during planning, and the bookings that serve it so far."""
 
 from __future__ import annotations
 

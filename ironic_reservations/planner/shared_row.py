@@ -27,8 +27,8 @@ from ironic_reservations.planner import shares
 _START = -(1 << 80)
 
 
-#: A class, the amount that is missing, since when, and what each unit of it
-#: counts: for how long it is missing, as a part of the capacity.
+#: A class, the amount that is missing, since when, and the weight of each unit
+#: of it: for how long it is missing, as a part of the capacity.
 _Short = tuple[str, int, int, float]
 #: The number of steps for examining a host once, and for knowing it already.
 _EXAMINED, _KNOWN = 50, 2
@@ -39,9 +39,9 @@ _start = operator.attrgetter('start')
 class Row:
     """A host that is shared, or booked as a whole.
 
-    What is left of each class is stored for each instant, and which pieces are
-    there. To make room, those pieces leave that cover the most of the shortage
-    for their weight.
+    For each instant, the free amount of each class is stored, and the pieces
+    that are there. To make room, the pieces leave that cover the most of the
+    shortage for their weight.
     """
 
     patience = 300_000
@@ -96,9 +96,9 @@ class Row:
             there.remove(piece)
 
     def _spend(self, piece: places.Piece, sign: int) -> tuple[int, int]:
-        """Take the amounts of a piece from what is left, or give them back.
+        """Subtract the amounts of a piece from the free ones, or add them.
 
-        :returns: the first step that it is in, and the one after the last.
+        :returns: the first step that it is in, and the step after the last.
         """
         self._costs.clear()
         self._wholes += sign * (piece.what.amounts is None)

@@ -102,7 +102,7 @@ def _end(each: bookings.Booking) -> int:
 
 def steps(there: Iterable[bookings.Booking], start: int, end: int
           ) -> Iterator[tuple[int, int, dict[str, int]]]:
-    """Yield what instances have of each class, from instant to instant.
+    """Yield the amounts of instances by class, from instant to instant.
 
     :returns: (from, until, amounts), which cover [start, end).
     """

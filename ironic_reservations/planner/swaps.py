@@ -44,10 +44,10 @@ _Component = tuple[list[bookings.Booking], list[bookings.Booking]]
 class Homes:
     """The nodes for bookings with one window, the most suitable ones first.
 
-    These are free at the start of the window, those free for longest first.
+    These are free at the start of the window, the longest free ones first.
 
     Kept from one booking to the next: an exchange only makes nodes less
-    suitable, so that each has to be looked at again only when it is its turn.
+    suitable, so that a node is examined again only when it becomes the first.
 
     :param wanted: like each of the bookings.
     :param pinned: the groups that stay where they are.
@@ -129,7 +129,7 @@ def _clear(draft: timeline.Draft, wanted: bookings.Booking, home: int,
            before: dict[int, timeline.RowState]) -> bool:
     """Make room for a booking on a node.
 
-    :param before: what the nodes that change were like is added.
+    :param before: the previous states of changed nodes are added.
     """
     # This ends, since after each exchange the first booking in the way
     # starts later.
@@ -189,7 +189,7 @@ def _partner(draft: timeline.Draft, wanted: bookings.Booking, home: int,
 def _smallest(draft: timeline.Draft, home: int, obstacle: bookings.Booking,
               found: list[tuple[int, int]], pinned: frozenset[str],
               steps: budget.Budget) -> tuple[int, _Component] | None:
-    """Return the smallest exchange among the nodes that leave the most room.
+    """Return the smallest exchange among the nodes with the most room.
     """
     best: tuple[int, _Component] | None = None
     reach = size = 0

@@ -41,7 +41,8 @@ from ironic_reservations.planner import shares
 #: The booking of a whole host over a window; ``None``: it is shared.
 _Holder = bookings.Booking | None
 _Row = tuple[bookings.Booking, ...]
-#: The row of a host: its bookings, and when it is taken, and by what.
+#: The row of a host: its bookings, when it is taken, and the bookings that
+#: take it.
 RowState = tuple[_Row, tuple[int, ...], tuple[int, ...], tuple[_Holder, ...]]
 #: How many hosts may have changed before the gaps are updated.
 _STALE = 64
@@ -66,7 +67,7 @@ class Timeline:
     :ivar holders: for each host, the booking that has all of it each time.
     :ivar gaps: the gaps of the hosts, except
     :ivar changed: the hosts that have changed since.
-    :ivar known: what has been computed from it, by what it is about.
+    :ivar known: results that have been computed from it, by subject.
     """
 
     capacities: tuple[shares.Capacity | None, ...]
@@ -102,9 +103,9 @@ class Timeline:
         return len(self.rows)
 
     def remember(self, key: object, found: _Found) -> _Found:
-        """Keep what has been computed from it, and return it.
+        """Keep a result that has been computed from it, and return it.
 
-        :param key: what it is about, by which ``known`` has it.
+        :param key: the subject of the result, its key in ``known``.
         """
         if len(self.known) >= _KNOWN:
             self.known.clear()
@@ -180,7 +181,7 @@ class Draft:
                 self.holders[node])
 
     def restore(self, node: int, state: RowState) -> None:
-        """Make the row of a host what it was."""
+        """Set the row of a host to a previous state."""
         (self.rows[node], self.starts[node], self.untils[node],
          self.holders[node]) = state
         self.changed.add(node)

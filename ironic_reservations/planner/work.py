@@ -14,8 +14,8 @@
 
 A request plans several times: for its dates, for others in its window, with
 leases whose dates are open, for each offer. Each search takes at most half of
-what is left, so that something is left for the next. When nothing is left,
-searches give up at once, and the answer says so.
+the remaining work, so that some remains for the next. When none remains,
+searches end at once, and the answer says so.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def _with_parts(known: handovers.Handover, parts: frozenset[str],
                 ) -> handovers.Handover:
     """Return a handover with parts that are read before they are changed.
 
-    NOTE: nobody but its holder changes them, who did not do so before.
+    Only the holder changes these parts, and has not changed them before.
     """
     document = known.document
     missing = parts - (set() if document is None else document.parts.keys())
@@ -174,8 +174,8 @@ def settled(engine: Engine, written: handovers.Handover) -> None:
 def _check_late(engine: Engine, written: handovers.Handover) -> None:
     """Report an act that was carried out after the end of its holder.
 
-    NOTE: it happens if a process is stopped inside of Ironic for minutes. It
-    is not undone, since somebody else may have done the same.
+    NOTE: this happens if a process is stopped inside Ironic for minutes. The
+    act is not undone, since the present holder may have done the same.
     """
     try:
         with engine.database.read() as connection:
@@ -196,8 +196,8 @@ def ask(engine: Engine, ironic: ironic_client.Ironic,
         handover: handovers.Handover) -> datetime.datetime:
     """Have the conductor of a node answer after all acts with no answer.
 
-    NOTE: one that was stopped takes up what was sent to it before, and may
-    try for some seconds to get the lock of the node.
+    NOTE: a conductor that was stopped resumes the requests that it received
+    before, and may try for some seconds to get the lock of the node.
 
     :returns: when all acts are over.
     :raises IronicUnavailable: it does not answer.

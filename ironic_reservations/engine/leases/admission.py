@@ -51,7 +51,7 @@ class PreparedRequest:
 
     :ivar request: the request.
     :ivar ids: the id of each reservation of the lease.
-    :ivar requirements: what the hosts of each reservation must be like.
+    :ivar requirements: the requirement of each reservation for its hosts.
     :ivar allowed: the limits of the caller.
     """
 
@@ -80,16 +80,16 @@ class Place:
 class Admission:
     """One attempt to find a place for a request, on one snapshot.
 
-    The steps, each for what the one before it cannot serve:
+    The steps, each for requests that the step before it cannot serve:
 
     #. :meth:`alone`: the earliest start at which all other leases keep their
        dates; they may move to other hosts.
     #. :meth:`with_slides`: leases whose dates are open start at another time.
-    #. :meth:`queued`: a later start than the one that is asked for, if the
-       request may wait.
+    #. :meth:`queued`: a start later than the requested one, if the request
+       may wait.
 
     :param starts: the starts that the request allows.
-    :param project: what its project holds, and how much more it may have.
+    :param project: the usage of its project, and how much more it may have.
     :param outrun: uuids of nodes that other requests were faster to take in
         an earlier attempt; others are preferred.
     """
@@ -164,7 +164,7 @@ class Admission:
                      room.plan, room)
 
     def queued(self) -> Place | None:
-        """Plan it at a later start than the one that is asked for.
+        """Plan the lease at a start later than the requested one.
 
         :returns: ``None`` if it may not wait, or never finds a place.
         """
@@ -213,8 +213,8 @@ class Admission:
     def _start(self, planned: datetime.datetime) -> datetime.datetime:
         """Return the start that a lease is given.
 
-        One that is to start at once keeps the start that it asked for,
-        which may be seconds before the time of the plan.
+        A lease that is to start at once keeps the requested start, which
+        may be seconds before the time of the plan.
         """
         first = self._starts.first
         return first if planned <= max(first, self.snapshot.now) else planned
@@ -316,9 +316,9 @@ class Starts:
             else request.before_end + later)
 
     def queued(self, start: datetime.datetime) -> leases.Queued | None:
-        """Return what a lease waits for that is planned at ``start``.
+        """Return the queue entry of a lease that is planned at ``start``.
 
-        :returns: ``None`` if it does not wait.
+        :returns: ``None`` if the lease does not wait.
         """
         if not self.request.queue or start <= self.first:
             return None

@@ -71,9 +71,9 @@ def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
 def rehearse(engine: Engine, lease_id: str, changes: leases.LeaseChange,
              allowed: limits.Limits | None = None
              ) -> lease_rehearsal.Rehearsal:
-    """Return what :func:`change` would do, and do nothing.
+    """Return the result that :func:`change` would have, and change nothing.
 
-    :raises: as that.
+    :raises: as :func:`change`.
     """
     return lease_rehearsal.rehearsal(engine, *_change(
         engine, lease_id, changes, None, True, allowed))
@@ -152,13 +152,13 @@ class _Request:
 
     def add_offers(self, refused: errors.LeaseRefused | errors.LeaseLimit
                    ) -> None:
-        """Add what would be accepted to a refusal."""
+        """Add requests that would be accepted to a refusal."""
         engine, allowed = self._engine, self._allowed
         now = engine.clock()
         with engine.database.read() as connection:
             lease = lease_find.read(connection, self._lease_id,
                                     self._project_id)
-        # The enforcement service decides on what is asked for, and not on each
+        # The enforcement service decides on the request itself, and not on each
         # offer.
         change_offers.add(
             refused, lease, self._changes, now, allowed, limit_checks.project(
@@ -173,7 +173,7 @@ class _Request:
 
     def _replan(self, before: leases.Lease, after: leases.Lease,
                 now: datetime.datetime) -> lease_replan.Replanned:
-        """Plan the hosts again; other leases slide only if they have to."""
+        """Plan the hosts again; move the dates of other leases only if needed."""
         engine, changes, allowed = self._engine, self._changes, self._allowed
         project = limit_checks.project(engine, allowed, before.project_id,
                                        now, before.id)
@@ -222,8 +222,8 @@ def _window(lease: leases.Lease, changes: leases.LeaseChange,
     latest = between.latest if until is None else min(between.latest, until)
     first = max(between.earliest, now)
     if changes.opened is None:
-        # Whoever does not ask for other dates gets none without the
-        # notice that was promised; where it is, it may stay.
+        # A change that does not ask for other dates gets none without the
+        # notice that was promised; the present dates may stay.
         first = max(between.earliest, min(
             lease.start, lease_dates.soonest(between, now)))
     length = lease.end - lease.start

@@ -46,11 +46,11 @@ def add(refused: _Refusal, lease: leases.Lease,
         changes: leases.LeaseChange, now: datetime.datetime,
         allowed: limits.Limits, project: lease_limits.Project,
         attempt: Attempt) -> None:
-    """Add to a refusal what would be accepted, each as it would be sent.
+    """Add requests that would be accepted to a refusal, ready to be sent.
 
-    :param lease: as it is.
+    :param lease: the lease as it is.
     :param allowed: the limits of the caller.
-    :param project: what its project holds beside the lease.
+    :param project: the usage of its project without the lease.
     """
     if (refused.details.get('limit') in _NO_END_HELPS
             or changes.opened is not None):

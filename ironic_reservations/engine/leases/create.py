@@ -72,9 +72,9 @@ def create(engine: Engine, request: leases.LeaseRequest,
 def rehearse(engine: Engine, request: leases.LeaseRequest,
              allowed: limits.Limits | None = None
              ) -> lease_rehearsal.Rehearsal:
-    """Return what :func:`create` would do, and do nothing.
+    """Return the result that :func:`create` would have, and create nothing.
 
-    :raises: as that.
+    :raises: as :func:`create`.
     """
     return lease_rehearsal.rehearsal(engine, *_create(engine, request, True,
                                                       allowed))
@@ -137,7 +137,7 @@ class _Request:
         self._tried = self._healed = False
 
     def plan(self) -> change.Planned[_Made]:
-        """Read, and plan the lease with what moves to make room for it."""
+        """Read, and plan the lease with the bookings that make room for it."""
         engine, request = self._engine, self._request
         now = engine.clock()
         self._known = None
@@ -185,7 +185,7 @@ class _Request:
         made = []
         for kind, request in self._project(now).alternatives(
                 starts.at(starts.first), starts.first):
-            # The enforcement service decides on what is asked for, and
+            # The enforcement service decides on the request itself, and
             # not on each offer.
             try:
                 _Request(self._engine, request, self._allowed, None,
@@ -197,7 +197,7 @@ class _Request:
 
     def _check(self, starts: admission.Starts,
                now: datetime.datetime) -> lease_limits.Project:
-        """Check dates and limits; return what the project holds."""
+        """Check dates and limits; return the usage of the project."""
         request, first = self._request, starts.first
         asked = starts.at(first)
         request_checks.check_window(self._allowed, first, asked.end, now)

@@ -20,7 +20,7 @@ import datetime
 
 from ironic_reservations.model import leases
 
-#: A plan that is older does not promise what would have begun by now.
+#: An older plan does not promise leases that would have begun by now.
 _OLD = datetime.timedelta(minutes=1)
 _MINUTE = datetime.timedelta(minutes=1)
 
@@ -29,7 +29,7 @@ def begun_from(lease: leases.Lease, planned: datetime.datetime
                ) -> tuple[datetime.datetime, ...]:
     """Return the instants from which a lease must not begin any more.
 
-    The process may stand still between the plan and the commit.
+    The process may be stopped between the plan and the commit.
 
     :param planned: when the start of the lease was planned.
     """

@@ -31,10 +31,10 @@ def of(ident: str, start: int, end: int, least: int, most: int,
        group: str | None = None) -> bookings.Demand:
     """Return a demand for hosts, or for instances.
 
-    :param wanted: what is asked of each instance, of which there are
-        ``most``; ``None``: whole hosts are asked for.
+    :param wanted: the request for each of the ``most`` instances; ``None``:
+        the demand is for whole hosts.
     :param group: the lease reservation that the instances belong to;
-        ``None``: that is ``ident``.
+        ``None``: it is ``ident``.
     """
     if wanted is None:
         return bookings.Demand(ident, start, end, least, most, eligible,

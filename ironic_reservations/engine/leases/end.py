@@ -31,17 +31,17 @@ from ironic_reservations.model import leases
 
 def end(engine: Engine, lease_id: str, project_id: str | None = None,
         permitted: lease_find.Found | None = None) -> None:
-    """Take a lease back.
+    """End a lease.
 
-    One that has not started is gone at once; of one that has, the nodes, and
-    what its instances have in Placement and Nova, are taken back by the
-    reconciler, and then it is gone.
+    A lease that has not started is deleted at once. If it has started, the
+    reconciler first releases its nodes, and the records of its instances in
+    Placement and Nova, and then deletes it.
 
-    :param project_id: whose it has to be; ``None``: anybody's.
+    :param project_id: the project that must own it; ``None``: any.
     :param permitted: the lease, as it was when the caller was allowed to end
-        it; if it still is so, it is not read again.
-    :raises LeaseNotFound: there is none.
-    :raises Contention: others changed it each time.
+        it; if it has not changed, it is not read again.
+    :raises LeaseNotFound: there is no such lease.
+    :raises Contention: other requests changed it each time.
     :raises OutcomeUnknown: it may or may not have been ended.
     """
     change.carry_out(engine, _Ending(engine, lease_id, project_id,
@@ -115,7 +115,7 @@ class _Ending:
 
 
 def _deleting(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
-    """Return a lease that is being taken back, with its bookings."""
+    """Return a lease that is being deleted, with its bookings."""
     return dataclasses.replace(
         lease, status=leases.LeaseStatus.DELETING, updated_at=now,
         reservations=tuple(dataclasses.replace(each, bookings=tuple(

@@ -89,7 +89,7 @@ def page(engine: Engine, project_id: str | None = None,
 
     :param project_id: read only leases of this project; ``None``: of all.
     :param marker: the id of the last lease of the previous page.
-    :param ended_since: leave out leases that ended before this instant.
+    :param ended_since: exclude leases that ended before this instant.
     :raises LeaseNotFound: the marker is no lease.
     """
     last = None if marker is None else get(engine, marker, project_id)

@@ -26,17 +26,18 @@ from ironic_reservations.model import leases
 
 
 def unread(request: leases.LeaseRequest) -> bool:
-    """Return whether Nova has to be asked what a request means."""
+    """Return whether a request names flavors that only Nova knows."""
     return any(map(_unread, request.reservations))
 
 
 def read(engine: Engine, request: leases.LeaseRequest) -> leases.LeaseRequest:
-    """Return a request that says what the flavors are that it names.
+    """Return a request with the contents of the flavors that it names.
 
-    :raises InvalidValue: one of them is nothing that can be reserved for, or
-        there is no Nova to be asked.
-    :raises FlavorNotFound: Nova has none of that id or name for the project.
-    :raises NovaUnavailable: it cannot be known.
+    :raises InvalidValue: no host can be reserved for one of the flavors, or
+        the service is not connected to Nova.
+    :raises FlavorNotFound: Nova has no flavor of that id or name for the
+        project.
+    :raises NovaUnavailable: Nova does not answer.
     """
     found: dict[str, flavors.Flavor] = {}
     reservations = []
@@ -69,7 +70,7 @@ def _read(engine: Engine, place: int, ident: str,
             f'{instance_reservations.VIRTUAL_INSTANCE}.')
     found = _find(engine.nova, ident)
     if found is None or not _may_use(engine.nova, found, project_id):
-        # The same for both, or anybody could find out what others have.
+        # One answer for both cases, or a caller could find private flavors.
         raise errors.FlavorNotFound(
             f'{where}: Nova has no flavor with the id or name {shown} that '
             f'the project {project_id} may use. "openstack flavor list" shows '

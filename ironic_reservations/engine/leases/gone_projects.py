@@ -11,9 +11,9 @@
 #    under the License.
 """End the leases of projects that Keystone does not have any more.
 
-A project that is deleted leaves its leases behind: nobody can use or end them,
-and they keep their nodes.  They end when the project has been gone for the
-whole of [leases] end_of_gone_project, at each check.
+The leases of a deleted project remain: no user can use or end them, and they
+keep their nodes.  They end when the project has been gone for the whole of
+[leases] end_of_gone_project, at each check.
 """
 
 from __future__ import annotations
@@ -35,17 +35,18 @@ LOG = log.getLogger(__name__)
 
 _NAMESPACE = uuid_module.UUID('6b0a5a0c-9d3e-4c58-9d0b-3f1d0a6d4e21')
 _PREFIX = 'gone:'
-#: What is not checked for so many intervals may have been there meanwhile.
+#: A project that is not checked for so many intervals may have existed
+#: meanwhile.
 _BREAK = 3
 
 
 class Projects(Protocol):
-    """Tells which projects are gone."""
+    """A source of the projects that are gone."""
 
     def gone(self, project_ids: frozenset[str]) -> frozenset[str]:
-        """Return those that certainly are.
+        """Return the projects that are certainly gone.
 
-        :raises KeystoneUnavailable: it cannot be known.
+        :raises KeystoneUnavailable: Keystone does not answer.
         """
 
 
@@ -105,7 +106,7 @@ def _end_all(engine: Engine, projects: Projects, project_id: str,
         if not goes_on():
             return
         try:
-            # The process may have stood still since, and the project be back.
+            # The process may have been stopped, and the project be back.
             if not projects.gone(frozenset((project_id,))):
                 return
             lease_end.end(engine, lease_id, project_id)
@@ -118,7 +119,7 @@ def _end_all(engine: Engine, projects: Projects, project_id: str,
 
 
 def _name(project_id: str) -> str:
-    """Return what the checks of a project are known by.
+    """Return the name of the checks of a project.
 
     The column has 32 characters.
     """

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Convert what the planner granted to rows."""
+"""Convert the bookings that the planner granted to rows."""
 
 from __future__ import annotations
 

@@ -87,8 +87,8 @@ def replace(engine: Engine, lease_id: str, booking_ids: Collection[int],
     """Move bookings that are about to start to hosts that are ready.
 
     :param booking_ids: bookings on hosts that are not ready.
-    :param avoiding: uuids of nodes that are not to be used although they look
-        ready.
+    :param avoiding: uuids of nodes that are not to be used although they are
+        shown as ready.
     :returns: how many bookings have moved.
     :raises Contention: others changed the hosts each time.
     """

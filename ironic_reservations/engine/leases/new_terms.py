@@ -137,7 +137,7 @@ def _reservations(lease: leases.Lease, changes: leases.LeaseChange,
 def _in_hosts(each: leases.LeaseReservation,
               requested: leases.LeaseReservationChange,
               started: bool) -> leases.LeaseReservationChange:
-    """Return a change in numbers of nodes; what it says has to make sense."""
+    """Return a change in numbers of nodes, and check that it makes sense."""
     if requested.resource_type not in (None, each.resource_type):
         raise errors.InvalidValue(
             f'The reservation {each.id} is of the type {each.resource_type}, '
@@ -187,7 +187,7 @@ def _changed(each: leases.LeaseReservation,
             f'The reservation {each.id} does not have the hosts '
             f"{', '.join(sorted(unknown))}, so they cannot be given back.")
     if requested.give_back and least is None and most is None:
-        # What is given back is not to be made good for.
+        # Hosts that are given back are not replaced.
         left = len(there) - len(set(requested.give_back))
         if not left:
             raise errors.InvalidValue(

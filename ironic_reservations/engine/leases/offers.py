@@ -49,8 +49,8 @@ def make(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
     """Return offers that can be posted unchanged, the best first.
 
     :param latest: the latest end that the operator allows; ``None``: any.
-    :param project: what its project holds, and how much more it may have at
-        the time of each offer.
+    :param project: the usage of its project, and how much more it may have
+        at the time of each offer.
     """
     until = latest or (max(request.end, snapshot.now) + _AHEAD)
     windows = [

@@ -12,10 +12,10 @@
 
 """Placeholders for promises that the timeline does not show.
 
-If two promises on a host overlap, the timeline shows only the part of one that
-the other leaves free.  When the latter is taken out of the timeline to be
-planned again, its time looks free although the former, or a maintenance
-window, still has it.
+If two promises on a host overlap, the timeline shows the second only outside
+the first.  When the first is removed from the timeline to be planned again,
+its time appears to be free although the second, or a maintenance window, still
+has it.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def refusal(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
     :param demands: of the request, in the order of its reservations.
     :param refused: the refusal of the planner.
     :param latest: the latest end that the operator allows; ``None``: any.
-    :param project: what its project holds, and how much more it may have.
+    :param project: the usage of its project, and how much more it may have.
     """
     place = [demand.id for demand in demands].index(refused.demand.id)
     reason = _reason(snapshot, request.project_id, place, request.reservations,
@@ -194,13 +194,13 @@ def of_overtaken(place: int, host: leases.Host, end: datetime.datetime,
                  cause: plans.Cause) -> errors.LeaseRefused:
     """Return the error for an extension on a host that another lease needs.
 
-    It does not disclose what the other lease asks for, or when.
+    It does not disclose the request of the other lease, or its dates.
 
     :param place: the index of the reservation that has the host.
     :param end: the end that was asked for.
     :param cause: why no other host was found for the other lease.
     """
-    # "no host matches" would disclose what the other lease asks for.
+    # "no host matches" would disclose the other lease's request.
     code = (plans.Cause.SHORTAGE if cause.proved else cause).value
     return _unchanged({
         'code': code, 'detail':

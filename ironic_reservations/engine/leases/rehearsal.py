@@ -49,7 +49,7 @@ class Moved:
 
     :ivar start: its start after it has moved; ``end`` likewise.
     :ivar slides: by how much its dates move.
-    :ivar nodes: pairs of a node that it leaves and the node that replaces it.
+    :ivar nodes: pairs of a node that it loses and the node that replaces it.
     """
 
     id: str
@@ -75,7 +75,7 @@ class Rehearsal:
 
 def rehearsal(engine: Engine, lease: leases.Lease,
               displaced: Displaced) -> Rehearsal:
-    """Return the result of a dry run, with the names of what moves."""
+    """Return the result of a dry run, with the names of leases that move."""
     return Rehearsal(lease, [*slid(displaced.slid),
                              *_elsewhere(engine, displaced.homes)])
 
@@ -105,7 +105,7 @@ def _elsewhere(engine: Engine, homes: Mapping[leases.NodeBooking, str]
                                  {row.node_uuid for row in homes})
     found: dict[str, list[leases.NodeBooking]] = {}
     for row in homes:
-        # Leave out a lease that has been moved or ended meanwhile.
+        # Skip a lease that has been moved or ended meanwhile.
         if row.reservation_id in named:
             found.setdefault(named[row.reservation_id].id, []).append(row)
     return [_moved(named[rows[0].reservation_id], _UNMOVED,

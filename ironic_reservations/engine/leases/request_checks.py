@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Check what is asked of a lease: dates, amounts, and requirements."""
+"""Check the dates, amounts and requirements of a lease request."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def start(asked: datetime.datetime | None,
     """
     if asked is None:
         return now.replace(microsecond=0)
-    # Clients send whole minutes, and mean the one that has begun.
+    # Clients send whole minutes, and mean the current minute.
     if asked < now.replace(second=0, microsecond=0):
         raise errors.InvalidValue(
             f'start_date {time_text.moment(asked)} is in the past; the time '
@@ -243,7 +243,7 @@ def _check_instances(least: int, most: int, instances: (
 
 
 def due(lease: leases.Lease, now: datetime.datetime) -> datetime.datetime:
-    """Return when the reconciler has to look at a lease that has changed."""
+    """Return when the reconciler has to check a lease that has changed."""
     if lease.status in _TURNING or any(
             booking.state is leases.BookingState.ENDING
             or booking.starts_at <= now

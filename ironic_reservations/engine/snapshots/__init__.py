@@ -48,8 +48,8 @@ class State:
     :ivar sums: sums of generations and revisions, which differ if any node or
         booking does.
     :ivar busy: the nodes for which guarded requests are under way.
-    :ivar turn: when the timeline changes next by the clock alone; ``None``:
-        never.
+    :ivar turn: the instant of the next change of the timeline by the clock
+        alone; ``None``: never.
     :ivar margin: the configured time for cleaning.
     :ivar uneven: a unique text if some rows may be newer than the snapshot;
         empty otherwise.
@@ -124,10 +124,10 @@ class Snapshot:
         return found
 
     def lacking(self) -> list[Displaced]:
-        """Return started bookings whose hosts are not what was promised.
+        """Return started bookings whose hosts do not meet the promise.
 
-        These are broken, do not meet the requirement any more, have become
-        too small, or have a maintenance window before the end.
+        These hosts are broken, do not meet the requirement any more, have
+        become too small, or have a maintenance window before the end.
         """
         found: list[Displaced] = []
         for number, here in enumerate(self.states):

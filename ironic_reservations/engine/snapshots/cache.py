@@ -16,40 +16,41 @@ Commits of this process are added from memory (:meth:`SnapshotCache.commit`);
 those of others are read from the database, in two ways.
 
 **Comparing.** Each change of a node's bookings raises the generation of its
-row, and each change of what Ironic says its revision, by a random number; row
-ids are never used again.  So one sum for each 64 rows tells whether anything
-has changed, and where.  This does not depend on the order in which
+row, and each change of its state in Ironic raises the revision, by a random
+number; row ids are never used again.  So one sum for each 64 rows shows
+whether any of them has changed.  This does not depend on the order in which
 transactions become visible.  All rows are read at one moment of the database.
 
 **Another history.** A restored backup, or a replica that is promoted and lacks
-the last commits, has another history than the one seen here.  Since numbers
-are random, nothing of it equals what is known.  A comparison finds it, by a
-node that was read as it was before, or by a change that is not there any more
+the last commits, has another history than this process has read.  Since
+numbers are random, the two histories have no number in common after they
+part.  A comparison detects another history by a node that has an older version
+than before, or by a change that does not exist any more
 (:class:`.db_changes.Landmark`); then all nodes are read anew.
 
 **Changes.** The cost of sums grows with the number of nodes.  Therefore each
 change is also recorded (:mod:`~ironic_reservations.db.changes`), and a caller
-that need not be certain reads only the records that are newer than those it
-knows.  Their numbers are assigned before the commit, so a record may become
-visible late; missing numbers are asked for again for a while.  Changes that
-are not found like this, because their transaction was open for longer, are
-found by comparing: once a second, before any refusal, and after an attempt
-that was outrun.  A record only tells that there is something to read, so none
-is applied by halves.
+that need not be certain reads only the records that are newer than the records
+it knows.  Their numbers are assigned before the commit, so a record may become
+visible late; missing numbers are read again for a while.  A change whose
+transaction was open for longer is found by comparing: once a second, before
+any refusal, and after an attempt that another request overtook.  A record only
+names a node to read, so no change is applied in part.
 
 **Commits of this process** name the generations that they were planned on.  If
 the snapshot has the same generations for all their nodes, they are added to
-it; otherwise they are read later like those of others.  The result is the
-same: nobody else has changed one of these nodes between the snapshot and the
-commit, and changes of other nodes do not affect them.  Between the COMMIT and
-that, other callers may read its record; they go on without it.
+it; otherwise they are read later, as commits of other processes are.  The
+result is the same: no other process has changed one of these nodes between the
+snapshot and the commit, and changes of other nodes do not affect them.  After
+the COMMIT and before it is added, other callers may read its record; they
+continue without it.
 
 **No lock is held during a query.** A reading locks the snapshot twice for a
-moment: to find out what has to be read, and to add what was read.  Commits in
-between are newer than what was read, and stay.  All nodes are compared by one
-caller for all that came before it began; they wait for it.  Records of changes
-are read by each caller itself: that takes less time than to wait for another
-one's reading to end and for the next one, and no more processor time.
+moment: to find the nodes to read, and to add the rows.  Commits in between are
+newer than these rows, and stay.  One caller compares all nodes for all callers
+that came before it began; they wait for it.  Each caller reads records of
+changes itself: this takes less time than to wait until the reading of another
+caller ends and the next one is done, and no more processor time.
 
 An outdated snapshot costs another attempt and nothing else: the commit names
 the generations, and the database compares them.
@@ -98,15 +99,15 @@ _DRAWN = 100
 
 
 class _OtherHistoryError(Exception):
-    """The database has not what was seen of it before."""
+    """The database lacks rows that were read from it before."""
 
 
 class SnapshotCache:
     """The snapshot of a process.
 
     :param conf: [leases] cleaning_time, owner_notice.
-    :ivar other_histories: how often the database has had another history than
-        the one that was seen.
+    :ivar other_histories: how often the database was found to have another
+        history.
     """
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
@@ -117,7 +118,7 @@ class SnapshotCache:
     def _begin_process(self) -> None:
         """Begin with nothing: a fork takes no waiting thread along."""
         self._pid = os.getpid()
-        # Held for what is done in memory, and for nothing else.
+        # Held for work in memory only.
         self._lock = threading.Lock()
         self._running: readings.Reading | None = None
         self._next: readings.Reading | None = None
@@ -188,11 +189,11 @@ class SnapshotCache:
                 more = self._copy.draw(now, _DRAWN)
 
     def _leave_out(self) -> None:
-        """Leave bookings out of garbage collections, once there are many.
+        """Exclude bookings from garbage collections, once there are many.
 
         A full collection stops all threads while it visits all objects,
-        half a second for 100,000 bookings. These are freed without it; and so
-        it is made before there are many that it has to visit.
+        half a second for 100,000 bookings. Bookings are freed without it. It
+        runs here before there are many that it has to visit.
         """
         with self._lock:
             if self._copy.drawn < _MANY:
@@ -208,10 +209,10 @@ class SnapshotCache:
 
     def confirm(self, database: db_connection.Database,
                 found: snapshots.Snapshot) -> None:
-        """Check that what a refusal rests on is so for sure.
+        """Check that the snapshot of a refusal is up to date.
 
-        :param found: what was planned on.
-        :raises Conflict: it is not.
+        :param found: the snapshot that was planned on.
+        :raises Conflict: it is outdated.
         """
         if not found.compared and self.snapshot(
                 database, found.now).timeline is not found.timeline:
@@ -263,7 +264,7 @@ class SnapshotCache:
               before: readings.Reading | None,
               database: db_connection.Database,
               now: datetime.datetime) -> None:
-        """Read for all who have come until the reading begins."""
+        """Read for all callers that came before the reading begins."""
         error: BaseException | None = None
         try:
             if before is not None:
@@ -286,7 +287,8 @@ class SnapshotCache:
     def _is_due(self) -> bool:
         """Return whether it is time to compare.
 
-        Not while somebody does: who only tries does not wait for that.
+        A comparison that is running is not waited for: a caller that need
+        not be certain uses the snapshot as it is.
         """
         return self._compared is None or (
             self._running is None
@@ -302,7 +304,7 @@ class SnapshotCache:
 
     @contextlib.contextmanager
     def _whole(self) -> Iterator[None]:
-        """Have half of a change never pass for the whole."""
+        """Reset the snapshot if a change is applied only in part."""
         try:
             yield
         except BaseException:
@@ -311,7 +313,7 @@ class SnapshotCache:
 
     def _read(self, database: db_connection.Database,
               now: datetime.datetime) -> None:
-        """Put in what others have changed."""
+        """Add the changes of other processes."""
         try:
             self._read_changed(database, now)
         except _OtherHistoryError:
@@ -331,7 +333,7 @@ class SnapshotCache:
                       now: datetime.datetime) -> None:
         """Read the nodes that have changed.
 
-        :raises _OtherHistoryError: what was seen before is not there any more.
+        :raises _OtherHistoryError: rows that were read before are gone.
         """
         with self._lock:
             before, forgotten = self._versions.begin_reading(), self._forgotten
@@ -356,7 +358,7 @@ class SnapshotCache:
                 changed = self._versions.changed(buckets, versions)
                 known = self._copy.states(changed | busy)
             if busy:
-                # That nobody uses a node any more raises nothing.
+                # The end of a request in flight raises no generation.
                 changed |= busy - db_in_flight.read_busy(
                     connection, busy).keys()
             hosts = rows.read(connection, now, changed,
@@ -374,11 +376,11 @@ class SnapshotCache:
     def committing(self, seen: seen_module.Seen) -> Iterator[None]:
         """Announce a commit, around it and :meth:`commit`.
 
-        Others may read its change in between. They plan without it, as
-        if they had come before: nobody has been answered yet. The number of
-        the change stays among those that have not been seen.
+        Other callers may read its change in between. They plan without it,
+        as if they had come before: its request has not been answered yet. The
+        number of the change remains among the missing ones.
 
-        :param seen: that the commit names.
+        :param seen: the generations that the commit names.
         """
         coming = list(seen.raised().items())
         with self._lock:
@@ -395,15 +397,16 @@ class SnapshotCache:
                added: Iterable[snapshots.Promised] = (),
                homes: Mapping[leases.NodeBooking, str] | None = None
                ) -> None:
-        """Put in what this process has committed, if that can be told.
+        """Add a commit of this process, if the snapshot has its generations.
 
-        Called after the commit.  Where the snapshot is not what was planned
-        on, nothing is done; then it is read.
+        Called after the commit.  If the snapshot has other generations than
+        the plan, nothing is done, and the commit is read later.
 
-        :param seen: that the commit named.
-        :param removed: bookings that are not, or not as they were.
-        :param added: those that are new, or as they are now; with what they
-            ask for.
+        :param seen: the generations that the commit named.
+        :param removed: bookings that are deleted, and changed ones as they
+            were.
+        :param added: new bookings, and changed ones as they are now; with
+            their requirements.
         :param homes: the new nodes of bookings that have moved.
         """
         raised = seen.raised()

@@ -33,7 +33,7 @@ class Version:
 
     :ivar id: of its row.
     :ivar generation: of its bookings.
-    :ivar revision: of what Ironic says of it.
+    :ivar revision: of its state in Ironic.
     """
 
     id: int
@@ -52,7 +52,7 @@ class Versions:
     def __init__(self) -> None:
         self._sums: dict[int, tuple[int, int, int]] = {}
         self._versions: dict[str, Version] = {}
-        #: What was committed here since the last reading began.
+        #: The nodes of commits here since the last reading began.
         self._own: set[str] = set()
 
     def sums(self) -> Sums:
@@ -62,8 +62,8 @@ class Versions:
     def begin_reading(self) -> Sums:
         """Return the sums that a reading is compared with.
 
-        Of these the database has everything; of what is committed here
-        from now on it may not, and one that is ahead would make up for one
+        The reading has every commit in these sums. It may lack commits made
+        here from now on; in a sum, a node that is ahead would hide a node
         that is behind.
         """
         self._own.clear()
@@ -97,7 +97,7 @@ class Versions:
             self._own.add(uuid)
 
     def went_back(self, read: Mapping[str, Version]) -> bool:
-        """Return whether a node was read as it was before it was known."""
+        """Return whether the version read of a node is older than ours."""
         return any(
             known.id == version.id and (
                 version.revision < known.revision
@@ -108,10 +108,10 @@ class Versions:
 
     def changed(self, buckets: Set[int],
                 read: Mapping[str, Version]) -> set[str]:
-        """Return the nodes that are not, or not as they were read.
+        """Return the nodes that are missing or have changed.
 
-        :param buckets: whose sums differ.
-        :param read: the versions of the nodes in these, at least.
+        :param buckets: the buckets whose sums differ.
+        :param read: the versions of the nodes in these buckets, at least.
         """
         if not buckets:
             return set()
@@ -124,9 +124,9 @@ class Versions:
 
     def put(self, changed: Iterable[str], buckets: Set[int],
             read: Mapping[str, Version], sums: Sums) -> set[str]:
-        """Put in what was read, and return the nodes that it is put in of.
+        """Add versions that were read, and return the nodes that have them.
 
-        Those that were committed here meanwhile are newer, and stay.
+        A node that was committed here meanwhile is newer, and stays.
         """
         older = {uuid for uuid in changed if not self._is_newer(uuid, read)}
         for uuid in older:

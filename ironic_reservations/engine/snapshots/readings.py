@@ -24,14 +24,14 @@ _PATIENCE = 10
 
 
 class Reading:
-    """A reading of the database, and those who wait for it."""
+    """A reading of the database that several callers wait for."""
 
     def __init__(self) -> None:
         self._done = threading.Event()
         self._error: BaseException | None = None
 
     def finish(self, error: BaseException | None) -> None:
-        """Let go on those who wait."""
+        """Wake all callers that wait."""
         self._error = error
         self._done.set()
 
@@ -46,9 +46,10 @@ class Reading:
                 'takes the database long. Nothing was changed; try again.')
 
     def join(self) -> None:
-        """Wait until it is finished, and share what came of it.
+        """Wait until it is finished, and share its result.
 
-        :raises Conflict: something else came in between.
+        :raises Conflict: it failed for a reason other than these.
+        :raises DatabaseUnavailable: it failed so.
         :raises Contention: it takes too long.
         """
         self.wait()

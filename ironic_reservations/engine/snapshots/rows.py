@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Hosts and what they are promised to, as the rows of the database have it."""
+"""Hosts and their promises, as in the rows of the database."""
 
 from __future__ import annotations
 

@@ -35,12 +35,11 @@ Change = tuple[int, str | None, int | None]
 
 
 class SeenChanges:
-    """The numbers of changes, as far as they have been seen.
+    """The numbers of the changes that have been read.
 
-    :ivar last: the last one that has been.
-    :ivar missing: those before it that have not, and since when.
-    :ivar landmark: the last one of a commit; in another history, it is not
-        there.
+    :ivar last: the last number that has been read.
+    :ivar missing: the numbers before it that have not, and since when.
+    :ivar landmark: the last change of a commit; another history lacks it.
     """
 
     def __init__(self) -> None:
@@ -49,7 +48,7 @@ class SeenChanges:
         self.landmark: db_changes.Landmark | None = None
 
     def note(self, changes: Iterable[Change]) -> None:
-        """Remember which changes have been seen, and which were left out."""
+        """Remember the changes that have been read, and the missing ones."""
         now = clock.elapsed()
         for seq, node_uuid, generation in changes:
             self.missing.pop(seq, None)
@@ -74,13 +73,13 @@ class SeenChanges:
 
     def go_on_from(self, change: Change | None, known: bool,
                    landmark: db_changes.Landmark | None) -> None:
-        """Go on from a change up to which all nodes have been compared.
+        """Continue from a change up to which all nodes have been compared.
 
-        Which of the numbers before it can be seen was not read, so
-        all of them are asked for again.
+        The comparison does not show which earlier changes are visible, so
+        all of their numbers are read again.
 
-        :param change: the last one; ``None``: there is none.
-        :param known: whether anything was known before.
+        :param change: the last change; ``None``: there is none.
+        :param known: whether any node was known before.
         :param landmark: the landmark before the comparison.
         """
         last, node_uuid, generation = change or (0, None, None)

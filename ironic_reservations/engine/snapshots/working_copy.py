@@ -38,13 +38,13 @@ from ironic_reservations.planner import timeline
 
 #: So many sets of hosts are kept for requirements that nobody books by.
 _SETS = 1000
-#: The number of a booking whose row has one that is not known here begins
-#: beyond all those that are.
+#: Bookings whose row ids are not known here get numbers above this one, beyond
+#: all row ids.
 _LAST = 1 << 62
 
 
 class WorkingCopy:
-    """All hosts and what they are promised to, until something changes.
+    """All hosts and their promises, until a change.
 
     :param conf: [leases] cleaning_time, owner_notice.
     :ivar drawn: how many bookings have been drawn.
@@ -90,7 +90,7 @@ class WorkingCopy:
                removed: Iterable[leases.NodeBooking],
                added: Iterable[snapshots.Promised],
                homes: Mapping[leases.NodeBooking, str]) -> bool:
-        """Put in what was committed, and return whether all of it is known.
+        """Add a commit, and return whether all its nodes and rows are known.
 
         If not, nothing is done.
 
@@ -135,9 +135,9 @@ class WorkingCopy:
 
     def put(self, changed: Iterable[str],
             read: Mapping[str, host_states.HostState]) -> None:
-        """Put in hosts as they have been read.
+        """Replace hosts by the ones that have been read.
 
-        :param changed: uuids of nodes; one that was not read is gone.
+        :param changed: uuids of nodes; a node that was not read is gone.
         """
         rebuilt = False
         for uuid in changed:
@@ -181,7 +181,7 @@ class WorkingCopy:
     def take(self, now: datetime.datetime,
              wanted: Iterable[requirements.Requirement],
              sums: node_versions.Sums, compared: bool) -> snapshots.Snapshot:
-        """Return what there is, as it stands at a time."""
+        """Return a snapshot of all hosts as they are at a time."""
         wanted = set(wanted)
         for requirement in wanted:
             self._set(requirement)
@@ -331,7 +331,7 @@ def _promised(here: host_states.HostState, booking: leases.NodeBooking
 
 def _capacity(known: requirements.Described | None
               ) -> shares.Capacity | None:
-    """Return what a host has for instances that share it, if they can."""
+    """Return the capacity of a host for instances, if they can share it."""
     if known is None or not known.compute:
         return None
     return inventories.capacities(known.inventories)

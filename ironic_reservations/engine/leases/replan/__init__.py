@@ -51,16 +51,16 @@ def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
     :param before: the lease as it was read.
     :param after: the lease with its new terms and its present bookings.
     :param until: the latest end that may be offered.
-    :param project: what its project holds beside the lease.
+    :param project: the usage of its project without the lease.
     :param compared: whether the snapshot must have been compared with the
         database, rather than only with the changes that are known.
     :param window: when the lease may start, if its dates are open.
-    :param sliding: the leases that may slide for it.
+    :param sliding: the leases whose dates may move for it.
     :raises LeaseRefused: it cannot be served.
     :raises LeaseLimit: its project may not have it at any start.
-    :raises LeaseFrozen: nodes cannot be taken from it any more.
-    :raises Conflict: it, or a lease that may slide, has been moved since it
-        was read.
+    :raises LeaseFrozen: nodes cannot be removed from it any more.
+    :raises Conflict: it, or a lease whose dates may move, has been moved
+        since it was read.
     """
     wanted = _wanted(after)
     asked = [*wanted.values(), *(
@@ -87,7 +87,7 @@ def earliest(engine: Engine, before: leases.Lease, first: datetime.datetime,
     It keeps its number of nodes, and all other leases keep their dates.
 
     :param first: the earliest start that it accepts.
-    :param project: what its project holds beside the lease.
+    :param project: the usage of its project without the lease.
     :param permits: whether the limits allow a start at an instant.
     :raises Conflict: it has been moved since it was read.
     """

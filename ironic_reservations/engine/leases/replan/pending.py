@@ -43,7 +43,8 @@ def plan(task: task_module.Task) -> task_module.Replanned:
 
     :raises LeaseRefused: it cannot be served.
     :raises LeaseLimit: its project may not have it at any start.
-    :raises Conflict: a lease that may slide has changed since it was read.
+    :raises Conflict: a lease whose dates may move has changed since it was
+        read.
     """
     least = {each.id: each.least for each in task.after.reservations}
     hidden = task.placeholders(task.free, task.before.bookings)
@@ -125,7 +126,7 @@ def _first_start(task: task_module.Task, free: timeline.Timeline,
                  demands: Sequence[bookings.Demand],
                  first: datetime.datetime, until: datetime.datetime,
                  least: Mapping[str, int]) -> datetime.datetime | None:
-    """Return the earliest start at which no other lease has to slide."""
+    """Return the earliest start at which all other leases keep their dates."""
     # The first start need not be a whole minute.
     if task.permits(first, least) and isinstance(
             planning.plan(free, demands, hard_requests.limits()),

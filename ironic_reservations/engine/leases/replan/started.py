@@ -113,7 +113,7 @@ def _reaches(task: task_module.Task, end: datetime.datetime) -> bool:
 
 def _parted(task: task_module.Task, each: leases.LeaseReservation
             ) -> tuple[list[leases.NodeBooking], list[leases.NodeBooking]]:
-    """Return the bookings that stay, and those that are given back."""
+    """Return the bookings that stay, and the ones that are given back."""
     rows = [row for row in each.bookings
             if row.state is not leases.BookingState.ENDING]
     returned = task.returned(each)
@@ -153,7 +153,7 @@ def _check_fits(task: task_module.Task, each: leases.LeaseReservation,
 
 
 def _broken(task: task_module.Task, row: leases.NodeBooking) -> bool:
-    """Return whether a node is not what was promised until the end."""
+    """Return whether a node does not meet the promise until the end."""
     number = task.number(row)
     here = task.snapshot.host_state(number)
     return (here.broken() is not None

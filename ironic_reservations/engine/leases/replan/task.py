@@ -52,7 +52,7 @@ class Replanned:
 
     :ivar kept: rows that stay, until the new end.
     :ivar dropped: rows that have not started and are deleted.
-    :ivar ended: rows that have started and whose nodes are taken back.
+    :ivar ended: rows that have started and whose nodes are released.
     :ivar added: new rows, without ids.
     :ivar slid: other leases whose dates change.
     """
@@ -69,7 +69,7 @@ class Replanned:
 
 @dataclasses.dataclass(frozen=True)
 class Sliding:
-    """The leases that may slide for a change.
+    """The leases whose dates may move for a change.
 
     :ivar allowed: the limits of the caller.
     """
@@ -103,9 +103,9 @@ class Task:
     :ivar after: the lease with its new terms and its present bookings.
     :ivar wanted: the requirement of each of its reservations, by id.
     :ivar until: the latest end that may be offered.
-    :ivar project: what its project holds beside the lease.
+    :ivar project: the usage of its project without the lease.
     :ivar window: when it may start; ``None``: only at the start of ``after``.
-    :ivar sliding: the leases that may slide for it, if any.
+    :ivar sliding: the leases whose dates may move for it, if any.
     """
 
     engine: Engine
@@ -127,7 +127,7 @@ class Task:
     @functools.cached_property
     def own(self) -> frozenset[str]:
         """Return the names of the bookings of the lease itself."""
-        # Bookings that are being taken back still occupy their nodes.
+        # Bookings whose nodes are being released still occupy them.
         return frozenset(map(host_states.name, self._staying))
 
     @functools.cached_property
@@ -159,13 +159,13 @@ class Task:
     def plan(self, free: timeline.Timeline,
              demands: Sequence[bookings.Demand],
              counts: Mapping[str, int]) -> _Planned:
-        """Plan demands, with others sliding for them where they may.
+        """Plan demands, and move the dates of other leases where allowed.
 
         :param free: the timeline without the bookings that the demands
             replace.
         :param counts: the least number of hosts or instances for each
             reservation, by its id.
-        :returns: the plan, and the leases that slide.
+        :returns: the plan, and the leases whose dates move.
         :raises Conflict: one of these has changed since it was read.
         """
         outcome = planning.plan(free, demands, hard_requests.limits())
@@ -180,19 +180,19 @@ class Task:
               ) -> tuple[datetime.datetime | None,
                          plans.Plan | plans.Refusal,
                          tuple[lease_slides.Change, ...]]:
-        """Plan demands that were refused, with others sliding for them.
+        """Plan refused demands, and move the dates of other leases for them.
 
         :param outcome: their refusal while all others keep their dates.
         :param latest: their latest start; ``None``: the start is fixed.
-        :returns: their start, the plan, and the leases that slide.
+        :returns: their start, the plan, and the leases whose dates move.
         :raises Conflict: one of these has changed since it was read.
         """
         if isinstance(outcome, plans.Plan) or self.sliding is None:
             return None, outcome, ()
         allowed = self.sliding.allowed
         if allowed.counted:
-            # How much more than the least the limits allow depends on
-            # where others slide.
+            # The amount beyond the least that the limits allow depends on
+            # the new dates of other leases.
             demands = [dataclasses.replace(each, most=each.least)
                        for each in demands]
         counted = self._counted(counts)
@@ -257,10 +257,10 @@ class Task:
     def placeholders(self, free: timeline.Timeline,
                      staying: Sequence[leases.NodeBooking]
                      ) -> list[bookings.Booking]:
-        """Return placeholders on the nodes that the lease may leave.
+        """Return placeholders on the nodes that the lease may give up.
 
         Time that the lease gives up is not free if it overlapped with
-        another promise; nobody may be moved there.
+        another promise; no booking may be moved there.
 
         :param free: the timeline without the bookings that the lease gives up.
         :param staying: the bookings that stay, until the new end.

@@ -12,8 +12,8 @@
 
 """The bookings of a started lease on hosts that cannot be used at present.
 
-They do not stand on the timeline, so nothing is planned on them; what others
-have been promised there counts all the same.
+They are not on the timeline, so the planner does not use these hosts; the
+promises to other leases there count all the same.
 """
 
 from __future__ import annotations
@@ -109,14 +109,14 @@ def overtaken(task: task_module.Task, rows: Sequence[leases.NodeBooking],
               kept: Sequence[leases.NodeBooking]
               ) -> tuple[list[list[leases.NodeBooking]],
                          list[bookings.Demand]]:
-    """Return what has to make room where such hosts are kept for longer.
+    """Return the bookings in the way where such hosts are kept for longer.
 
-    Nobody may have its place before it is planned anew.
+    Their places stay taken until they are planned anew.
 
-    :param rows: those of the lease on these hosts.
-    :param kept: all of the lease that stay.
-    :returns: rows of others, those together that have to be on one host, and
-        for each such unit a demand for another host.
+    :param rows: the bookings of the lease on these hosts.
+    :param kept: all bookings of the lease that stay.
+    :returns: units of bookings of other leases, each of which needs one host,
+        and for each unit a demand for another host.
     """
     found = {other: row for row in rows
              for other in _overtaken(task, row, kept)}
@@ -128,11 +128,12 @@ def check_homes(task: task_module.Task,
                 units: Sequence[Sequence[leases.NodeBooking]],
                 moving: Sequence[bookings.Demand],
                 refused: plans.Refusal) -> None:
-    """Check that it is not for those who have to make room.
+    """Check that the lease is not refused for bookings that make room.
 
-    :param units: as :func:`overtaken` returns them, as the next.
-    :param refused: why the lease cannot be planned.
-    :raises LeaseRefused: there is no other host for one of them.
+    :param units: the units that :func:`overtaken` returns.
+    :param moving: the demands that it returns.
+    :param refused: the reason why the lease cannot be planned.
+    :raises LeaseRefused: there is no other host for one of the units.
     """
     for unit, demand in zip(units, moving, strict=True):
         if demand.id == refused.demand.id:
@@ -145,7 +146,7 @@ def check_homes(task: task_module.Task,
 def _overtaken(task: task_module.Task, row: leases.NodeBooking,
                kept: Sequence[leases.NodeBooking]
                ) -> list[leases.NodeBooking]:
-    """Return what is planned on a host for when the lease is to have it."""
+    """Return bookings of a host in the time that the lease is to have it."""
     before, after = task.before.end, task.after.end
     here = task.snapshot.host_state(task.number(row))
     if after <= before:
@@ -161,7 +162,7 @@ def _overtaken(task: task_module.Task, row: leases.NodeBooking,
 def _crowded_out(task: task_module.Task, here: host_states.HostState,
                  kept: Sequence[leases.NodeBooking]
                  ) -> list[leases.NodeBooking]:
-    """Return what a compute host has no room for beside what stays."""
+    """Return bookings without room on a compute host beside the ones kept."""
     staying = {row.uuid for row in kept}
     end = instants.instant(task.after.end)
     there = [instance_host_states.seated(
@@ -177,7 +178,7 @@ def _crowded_out(task: task_module.Task, here: host_states.HostState,
 
 def _home(task: task_module.Task, staying: leases.NodeBooking,
           unit: list[leases.NodeBooking]) -> bookings.Demand:
-    """Return a demand for another host for what a row leaves no room."""
+    """Return a demand for another host, for a unit that a row displaces."""
     row = unit[0]
     here = task.snapshot.host_state(task.number(row))
     return task.snapshot.loans.limit(lease_demands.of_rows(
