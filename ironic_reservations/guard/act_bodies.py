@@ -78,7 +78,7 @@ def nodes_in(document: Any) -> tuple[str, ...]:
 def readdressed(environ: wsgi.Environ, path: str) -> wsgi.Environ:
     """Return a request with the node's uuid in its path, and its own body.
 
-    NOTE: Ironic takes the node from the path, whatever the body says.
+    NOTE: Ironic takes the node from the path, for any body.
     """
     return {**{key: value for key, value in environ.items()
                if key not in ('RAW_URI', 'REQUEST_URI')}, 'PATH_INFO': path}

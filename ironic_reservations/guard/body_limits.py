@@ -24,8 +24,8 @@ _KIB = 1024
 #: The limit if Ironic has no option for it.
 _ORDINARY = 1024
 _PROVISION = 65536
-#: Deeper nesting takes more than half of the stack of a thread of Ironic,
-#: whatever limit Ironic is configured with.
+#: Deeper nesting takes more than half of the stack of a thread of Ironic, for
+#: any limit that Ironic is configured with.
 _DEEPEST = 100
 
 

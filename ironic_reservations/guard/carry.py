@@ -48,8 +48,8 @@ def pass_on(engine: Engine, app: wsgi.Application,
     if inward.succeeded(answer):
         return answer
     if answer.status >= 500:
-        # A conductor without a free worker answers so, but so does one that
-        # does not answer in time; the outcome is therefore unknown.
+        # The answer is the same for a conductor without a free worker and
+        # for one that does not answer in time; so the outcome is unknown.
         admission.mark_uncertain(engine, admitted)
     else:
         close(engine, admitted, False)

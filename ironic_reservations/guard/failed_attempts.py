@@ -13,8 +13,8 @@
 """Limit requests that Ironic refuses again and again.
 
 The timeline admits a request before Ironic applies its policy, and in between
-nobody can reserve the node. So a caller who may only read a node could block
-it by repeating such requests.
+no caller can reserve the node. So a caller who may only read a node could
+block it by repeating such requests.
 
 Each process counts by itself, so N processes allow N times as many.
 """

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Acts of the holders of nodes: written down before Ironic is told."""
+"""Acts of the holders of nodes, written before they reach Ironic."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from ironic_reservations.model import handovers
 
 
 class HolderActs:
-    """Writes acts of holders, and marks what has to be known as theirs.
+    """Writes acts of holders, before they reach Ironic.
 
     :param limits: the limits of request bodies.
     """
@@ -59,9 +59,9 @@ class HolderActs:
 
     def record_use(self, admitted: admission.InFlightRequest,
                    node: callers.Node, acts: Collection[str]) -> None:
-        """Write that a holder uses its node, before Ironic is told.
+        """Write that a holder uses its node, before the use reaches Ironic.
 
-        :param admitted: the request that was let through.
+        :param admitted: the request that was admitted.
         :param node: the node as the caller sees it.
         """
         if admitted.lease_reservation_id is not None:
@@ -77,9 +77,9 @@ class HolderActs:
     def record(self, node_uuid: str, acts: Collection[str],
                actor: protection.Actor, held: bool,
                in_flight: bool = False) -> handovers.Handover | None:
-        """Write an act of the holder of a node, before Ironic is told.
+        """Write an act of the holder of a node, before it reaches Ironic.
 
-        :param held: whether somebody had the node a moment ago.
+        :param held: whether the node had a holder a moment ago.
         :param in_flight: whether the node is kept for the request.
         :returns: the handover; ``None``: it is not an act of a holder.
         """

@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""Leave reserved nodes out of lists of eligible nodes.
+"""Hide reserved nodes in lists of eligible nodes.
 
 Eligible nodes are ``available`` and not associated.  All other lists show all
 nodes, since nova-compute would take a missing node for a deleted one.

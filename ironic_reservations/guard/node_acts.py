@@ -62,7 +62,7 @@ class Act(enum.StrEnum):
 
 
 #: Acts that are known to the holder's account, but not protected: the owner of
-#: a node may change its ports, whoever has it.
+#: a node may change its ports, for any holder.
 _NOT_PROTECTED = frozenset((Act.PORT,))
 ALL = frozenset(Act) - _NOT_PROTECTED
 #: Acts that take a node from its holder.  The node is kept from everybody

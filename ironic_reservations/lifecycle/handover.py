@@ -121,7 +121,7 @@ def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
 def _impossible(node: mirrored_node.Node, why: str) -> Next:
     """Return the step for a node that cannot be restored.
 
-    A node in maintenance is given to nobody, and an operator handles it.
+    A node in maintenance is given to no holder, and an operator handles it.
 
     :param why: the reason, in words.
     """

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The requests to Ironic that put a node back as it was before a lease."""
+"""The values of a node to put back, and the requests to Ironic for them."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Explains a refusal: the shortage of each host, and the bookings in the way."""
+"""Explains a refusal: the shortage of each host, and bookings in the way."""
 
 from __future__ import annotations
 

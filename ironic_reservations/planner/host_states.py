@@ -116,7 +116,7 @@ class HostState:
         return 'is retired' if node.retired else None
 
     def broken(self) -> str | None:
-        """Return why the node cannot be used by anybody, in words.
+        """Return why no holder can use the node, in words.
 
         :returns: ``None``: it can.
         """

@@ -43,9 +43,9 @@ def draw(here: host_states.HostState, number: int, now: datetime.datetime,
     """Return all bookings of a host for the planner.
 
     On a usable compute host each share keeps its place, even if together they
-    exceed the capacity, so that nobody else gets it. Shares without room have
-    to be planned again, see :func:`stranded`; until then they are not moved
-    for others.
+    exceed the capacity, so that no other share gets it. Shares without room
+    have to be planned again, see :func:`stranded`; until then they are not
+    moved for others.
 
     :param margin: for cleaning, in microseconds.
     :param eligible: returns the set of hosts that meet a requirement.

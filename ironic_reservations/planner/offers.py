@@ -361,8 +361,8 @@ class _OfferSearch:
             if beyond is not None and abs(shift) < beyond:
                 continue
             moved = self._shifted(shift)
-            # This is much cheaper than planning, and skips only what is
-            # impossible.
+            # This is much cheaper than planning, and skips only starts
+            # that are impossible.
             beyond = self._beyond(moved, shift)
             if beyond is not None:
                 continue

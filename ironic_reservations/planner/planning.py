@@ -196,7 +196,7 @@ class _Planner:
         # 7. By an exact search.
         # It costs most, and ejection mostly finds the same plans;
         # only this search proves that there is none, which is why
-        # ejection leaves half of the work for it.
+        # ejection may use only half of the work.
         match meter.run(
                 budget.SEARCH, budget.Budget(limits.search), lambda steps:
                 search.search(draft, unit, pinned, steps), is_hard=True):
@@ -245,8 +245,8 @@ class _Planner:
         at = fullness.overfull(lacking)
         if at is None:
             return None
-        # Some of them may get a place once others move; only those for
-        # which this is proved impossible are counted as lacking.
+        # Some of the units may get a place once others move; only the units
+        # that are proved to get none are counted as lacking.
         placeable = bisect.bisect_left(
             range(1, lacking), True, key=lambda more: fullness.overfull(
                 more) is not None)

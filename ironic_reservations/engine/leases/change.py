@@ -48,7 +48,7 @@ def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
 
     Nodes of a lease that has started stay; others make room for it.
 
-    :param project_id: whose it has to be; ``None``: anybody's.
+    :param project_id: the project that must own it; ``None``: any.
     :param dry_run: plan and answer, and change nothing.
     :param allowed: the limits that hold for the caller; ``None``: those of
         a project.
@@ -56,10 +56,10 @@ def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
         been carried out changes nothing again.
     :raises LeaseNotFound: there is none.
     :raises IdempotencyKeyReused: the key came with another request before.
-    :raises LeaseFrozen: that cannot be changed any more.
+    :raises LeaseFrozen: the lease cannot be changed so any more.
     :raises InvalidValue: the change makes no sense.
     :raises LeaseLimit: the operator does not allow it.
-    :raises LeaseNotPermitted: the service that the operator asks does not.
+    :raises LeaseNotPermitted: the operator's enforcement service refuses it.
     :raises LeaseRefused: it could not be served; nothing has changed.
     :raises Contention: others changed the hosts each time.
     :raises OutcomeUnknown: it may or may not have been changed.
@@ -158,8 +158,8 @@ class _Request:
         with engine.database.read() as connection:
             lease = lease_find.read(connection, self._lease_id,
                                     self._project_id)
-        # The enforcement service decides on the request itself, and not on each
-        # offer.
+        # The enforcement service decides on the request itself, and not on
+        # each offer.
         change_offers.add(
             refused, lease, self._changes, now, allowed, limit_checks.project(
                 engine, allowed, lease.project_id, now, lease.id),
@@ -173,7 +173,7 @@ class _Request:
 
     def _replan(self, before: leases.Lease, after: leases.Lease,
                 now: datetime.datetime) -> lease_replan.Replanned:
-        """Plan the hosts again; move the dates of other leases only if needed."""
+        """Plan the hosts again; move the dates of other leases if needed."""
         engine, changes, allowed = self._engine, self._changes, self._allowed
         project = limit_checks.project(engine, allowed, before.project_id,
                                        now, before.id)

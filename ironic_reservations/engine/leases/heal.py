@@ -72,7 +72,7 @@ def makes_room(engine: Engine) -> bool:
     :returns: whether bookings have moved, and the plan is worth another try.
     """
     snapshot = engine.snapshots.snapshot(engine.database, engine.clock())
-    # On a host that can serve nothing new they are in nobody's way.
+    # On a host that takes no new bookings they are in no booking's way.
     if not any(snapshot.usable >> snapshot.host_set.number(row.node_uuid) & 1
                for row, _ in snapshot.displaced()):
         return False
@@ -137,8 +137,8 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
         left = []
         for rows in waiting:
             booking = rows[0]
-            # Each keeps its place until it has found another, so that
-            # nobody else gets the place of one that finds none.
+            # Each keeps its place until another is found, so that one
+            # without another place does not lose its own.
             there = _without(snapshot, free, rows)
             if there is None:
                 continue
@@ -214,7 +214,7 @@ def _hidden(snapshot: snapshots.Snapshot, there: timeline.Timeline,
     """Return placeholders for promises that leaving bookings have hidden.
 
     For example, a booking that is about to start may hide a maintenance
-    window; after it has left, nobody else may have the time of the window.
+    window; after it has moved, no other booking may have that time.
     """
     hidden: list[bookings.Booking] = []
     for number in host_sets.members(hosts):

@@ -40,8 +40,8 @@ names a node to read, so no change is applied in part.
 **Commits of this process** name the generations that they were planned on.  If
 the snapshot has the same generations for all their nodes, they are added to
 it; otherwise they are read later, as commits of other processes are.  The
-result is the same: no other process has changed one of these nodes between the
-snapshot and the commit, and changes of other nodes do not affect them.  After
+result is the same: no other commit has changed one of these nodes between the
+snapshot and this commit, and changes of other nodes do not affect them.  After
 the COMMIT and before it is added, other callers may read its record; they
 continue without it.
 
@@ -270,7 +270,7 @@ class SnapshotCache:
             if before is not None:
                 before.wait()
             with self._lock:
-                # From now on nobody joins it.
+                # From now on no caller joins it.
                 self._running, self._next = reading, None
             self._read(database, now)
         except BaseException as exc:
@@ -296,7 +296,7 @@ class SnapshotCache:
 
     def _newer(self, database: db_connection.Database
                ) -> list[seen_changes.Change]:
-        """Return the changes that have not been seen."""
+        """Return the changes that have not been read."""
         with self._lock:
             since, missing = self._changes.last, list(self._changes.missing)
         with database.read() as connection:

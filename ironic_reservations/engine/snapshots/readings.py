@@ -48,8 +48,8 @@ class Reading:
     def join(self) -> None:
         """Wait until it is finished, and share its result.
 
-        :raises Conflict: it failed for a reason other than these.
-        :raises DatabaseUnavailable: it failed so.
+        :raises Conflict: the reading failed for any other reason.
+        :raises DatabaseUnavailable: the database did not answer.
         :raises Contention: it takes too long.
         """
         self.wait()

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Which changes of nodes a process has seen, and which were left out.
+"""The changes of nodes that a process has read, and the missing ones.
 
-Numbers of changes are given before the commit, and may be seen late; so those
-that were left out are asked for again for a while.
+Numbers of changes are assigned before the commit, and may become visible late;
+so missing numbers are read again for a while.
 """
 
 from __future__ import annotations

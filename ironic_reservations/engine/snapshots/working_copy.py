@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The hosts of which snapshots are taken, written one by one."""
+"""The hosts of which snapshots are taken, updated one by one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from ironic_reservations.planner import instance_host_states
 from ironic_reservations.planner import shares
 from ironic_reservations.planner import timeline
 
-#: So many sets of hosts are kept for requirements that nobody books by.
+#: So many sets of hosts are kept for requirements without bookings.
 _SETS = 1000
 #: Bookings whose row ids are not known here get numbers above this one, beyond
 #: all row ids.
@@ -225,7 +225,7 @@ class WorkingCopy:
 
     def _place(self, number: int, here: host_states.HostState | None,
                known: requirements.Described | None) -> bool:
-        """Put in a host.
+        """Set a host.
 
         :returns: whether a set has changed.
         """
@@ -298,7 +298,7 @@ class WorkingCopy:
         self._latest = max(self._latest, instant)
         here = self._states[number]
         if here is None:
-            # Nobody's, and never eligible again.
+            # It has no bookings, and is never eligible again.
             self._draft.write(number, [])
             return
         last = None

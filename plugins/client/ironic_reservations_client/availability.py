@@ -47,7 +47,7 @@ class AvailabilityManager(resource.Manager[Availability]):
         :raises ValueError: a condition cannot be read, or one of ``hosts``
             and ``duration`` comes without the other, or ``slots`` without
             both.
-        :raises BadRequest: the server cannot make sense of it.
+        :raises BadRequest: the server refuses the values.
         """
         return self._ask('GET', self._path(),
                          params=lease_payload.look(**asked))

@@ -98,8 +98,8 @@ def add_page(whole: dict[str, Any], page: Mapping[str, Any]) -> None:
     places, windows = {-1: -1}, {-1: -1}
     for place, lease in enumerate(page['leases']):
         if lease['id'] not in known:
-            # Those that the caller may not see have no id, so each of
-            # them counts as another one.
+            # Leases that the caller may not see have no id, so each of
+            # them counts as another lease.
             whole['leases'].append(lease)
             places[place] = len(whole['leases']) - 1
         else:

@@ -86,7 +86,7 @@ _BY_STATUS: dict[int, type[Refused]] = {
 def translated(error: exc.HttpError) -> exc.HttpError:
     """Return the error with the code and the reasons in it.
 
-    :param error: what python-ironicclient raises.
+    :param error: the exception that python-ironicclient raises.
     :returns: the same error where the answer carries no code of ours.
     """
     found: exc.HttpError = _refusal.translated(

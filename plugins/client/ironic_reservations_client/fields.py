@@ -129,7 +129,7 @@ class Resource:
     :ivar key: the field that identifies one.
     :ivar of_leases: whether requests name the version of leases as well.
     :ivar since: the first version of the API that has it.
-    :ivar lacking: what a service before that does not do, in a sentence.
+    :ivar lacking: a sentence on the function that older services lack.
     """
 
     name: str

@@ -30,8 +30,9 @@ _PROPERTY = re.compile(r"([^=,\s][^=]*)='([^']*)'(?:, |$)")
 def shown(flavor: Mapping[str, Any]) -> dict[str, Any]:
     """Return a flavor as Nova's API shows it.
 
-    :param flavor: it, or what ``openstack flavor show -f json`` prints; with
-        or without the envelope of the API.
+    :param flavor: the flavor, or the output of
+        ``openstack flavor show -f json``; with or without the envelope of the
+        API.
     """
     if isinstance(flavor.get('flavor'), dict):
         flavor = flavor['flavor']

@@ -80,7 +80,7 @@ class LeaseManager(resource.Collection[Lease]):
         :param key: a name for the request: sent twice, it is served once.
             The default is a new one, which protects the retries of this call.
         :raises Conflict: it cannot be had; ``reasons`` say why, and
-            ``offers`` have what would be accepted.
+            ``offers`` have requests that would be accepted.
         """
         return self.post(lease_payload.creation(
             name, end, reservations, start, before_end), dry_run, key)
@@ -162,11 +162,11 @@ class LeaseManager(resource.Collection[Lease]):
             found.status == 'ACTIVE' or over(found)))
 
     def wait_carried_out(self, lease_id: str, timeout: float = 0) -> Lease:
-        """Wait until the nodes of a lease are as it says.
+        """Wait until a lease has exactly the nodes that it is to have.
 
-        A lease that starts later is that at once; one that has started has
-        all of its nodes, and has given back the others; one that ends has
-        ended.
+        For a lease that starts later, this returns at once. A lease that has
+        started must have all of its nodes, and have given back the others; a
+        lease that ends must have ended.
 
         :param lease_id: its id.
         :param timeout: in seconds; 0 waits for ever.

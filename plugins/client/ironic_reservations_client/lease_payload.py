@@ -22,7 +22,7 @@ from ironic_reservations_client import requirement_text
 from ironic_reservations_client import resources
 from ironic_reservations_client import times
 
-#: The version of leases and hosts, which is the one that Blazar's clients ask.
+#: The version of leases and hosts, the same that Blazar's clients ask for.
 VERSION = 'reservation 1.0'
 #: The states of leases to which nothing is promised any more.
 OVER = ('TERMINATING', 'TERMINATED', 'DELETING', 'ERROR')

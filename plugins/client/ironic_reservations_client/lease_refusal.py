@@ -40,7 +40,7 @@ def lines(reason: Mapping[str, Any]) -> list[str]:
     """Return the obstacles, one a line; the sentence says the rest."""
     short, at = reason.get('hosts_short'), reason.get('at')
     head = f'reservation {reason.get("reservation", 0)}: '
-    # For instances, the lines say what each host lacks.
+    # For instances, the lines show the shortage of each host.
     if short and at and 'hosts' in reason:
         head += (f'no room for {counted.counted(short, "instance")} at '
                  f'{_shown(at)} ')

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What requests of all clients carry: the names of headers, and keys."""
+"""The names of headers, and the keys, of the requests of all clients."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ class Refusal:
         ``detail`` and, where known, ``until``) or for each cause (``code``,
         ``nodes``); empty from servers below version 1.4.  Of a lease,
         the obstacles.
-    :ivar offers: of a lease, what would be accepted: ``kind``, ``detail``
-        and ``lease``, a request to post unchanged.
+    :ivar offers: of a lease, the requests that would be accepted: ``kind``,
+        ``detail`` and ``lease``, a request to post unchanged.
     :ivar names: the names of nodes, where they are known, by UUID.
     """
 
@@ -121,8 +121,8 @@ def read(content: bytes | str) -> Refusal | None:
     try:
         body = json.loads(content)
         entry = body['errors'][0]
-        # About leases, the details are where no client of Blazar
-        # looks.
+        # About leases, the details are in a place that no client of Blazar
+        # reads.
         details = {**(body.get('details') or {}), **entry}
         return Refusal(
             status=int(entry['status']), code=str(entry['code']),

@@ -29,7 +29,7 @@ def properties(conditions: Iterable[str] = (),
 
     :param conditions: ``name=value`` and the like, all of which hold.
     :param resource_class: the class that hosts are of.
-    :param traits: what hosts have, all of them.
+    :param traits: the traits that each host has.
     :raises ValueError: one cannot be read.
     """
     parts = [_part(condition) for condition in conditions]

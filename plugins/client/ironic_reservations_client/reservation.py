@@ -70,8 +70,8 @@ class ReservationManager(resource.Collection[Reservation]):
                **wanted: Any) -> Reservation:
         """Reserve a node.
 
-        :param instance_uuid: for whom; asking again for the same one returns
-            the same reservation.
+        :param instance_uuid: the instance that the node is for; asking again
+            for the same instance returns the same reservation.
         :param node_uuid: UUIDs of nodes in the order of preference.  Without
             them any node of the class and with the traits will do.
         :param wait: seconds to wait for a node to become free; 0 waits for

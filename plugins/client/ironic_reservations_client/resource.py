@@ -63,7 +63,7 @@ class Transport(Protocol):
     """The way in which a library sends requests."""
 
     def send(self, method: str, path: str, **given: Any) -> tuple[Any, Any]:
-        """Return the response of the library, and what its body means.
+        """Return the response of the library, and its decoded body.
 
         :param path: below ``/v1``.
         :param given: ``body``, ``params`` and ``headers``.
@@ -169,7 +169,7 @@ class Collection(Manager[_R]):
               pages: bool = True, **given: Any) -> builtins.list[_R]:
         """Return resources, page by page.
 
-        :param query: of the first page, without what is ``None``.
+        :param query: of the first page; values that are ``None`` are ignored.
         :param most: the largest number to return; all by default.
         :param pages: whether to ask for more than one.
         """

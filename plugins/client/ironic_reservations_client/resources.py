@@ -72,7 +72,7 @@ RESERVATION = Resource('reservation', 'reservations', '/reservations', (
                  f'output of {_PRINTED}, or - for the standard input. Cannot '
                  'be used with --resource-class or --trait.')))
 
-#: What the hosts of a lease, of maintenance and of availability must be like.
+#: The requirement for the hosts of a lease, of maintenance and availability.
 REQUIREMENT = Resource('requirement', '', '', (
     Field('resource_class', create='Only hosts of this resource class.'),
     Field('traits', Kind.TEXTS, option='--trait',

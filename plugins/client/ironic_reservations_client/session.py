@@ -44,8 +44,8 @@ class TwinSession(http.SessionClient):
     def __init__(self, original: http.SessionClient,
                  headers: Mapping[str, str]) -> None:
         # The attributes are taken over, and __init__ of the parent is
-        # not called, so that whatever the original was given (credentials,
-        # interface, region, the version agreed with Ironic) holds here too.
+        # not called, so that all settings of the original (credentials,
+        # interface, region, the version agreed with Ironic) hold here too.
         vars(self).update(vars(original))
         ours = {name.lower() for name in headers}
         self.additional_headers = {
@@ -134,7 +134,7 @@ class ReservationSession(TwinSession):
         try:
             return self._asking(url, method, **kwargs)
         except errors.NotAcceptable as error:
-            # A response is false where it tells of an error.
+            # A response with an error is false.
             served = (None if error.response is None else
                       versions.lower(error.response.headers, self.version))
             if not self._may_go_lower or served is None:

@@ -52,7 +52,7 @@ def instant(text: str, now: datetime.datetime) -> Instant:
 
     :param text: ``now``; ``+4h``, from now; or ISO 8601, in UTC where it
         names no zone, which the result does not name then, either.
-    :param now: what ``+4h`` counts from.
+    :param now: the instant that ``+4h`` counts from.
     :raises ValueError: it is something else, or not in the calendar.
     """
     if text == NOW:
@@ -61,7 +61,7 @@ def instant(text: str, now: datetime.datetime) -> Instant:
         if text.startswith('+'):
             return now + datetime.timedelta(seconds=seconds(text[1:]))
         moment = datetime.datetime.fromisoformat(text)
-        # Whoever shows local times reads them, too.
+        # A time with a zone, such as a local one, becomes UTC.
         return moment if moment.tzinfo is None else utc(moment)
     except (ValueError, OverflowError) as exc:
         raise ValueError(
@@ -102,7 +102,7 @@ def shown(moment: datetime.datetime, local: bool = False) -> str:
 def here(moment: datetime.datetime) -> datetime.datetime:
     """Return an instant in the zone of this machine.
 
-    Where that would leave the calendar, it stays as it is.
+    If the result would be outside the calendar, it stays as it is.
     """
     try:
         return moment.astimezone()

@@ -35,7 +35,7 @@ def header(version: str, beside: str | None = None) -> str:
 
 
 def lower(headers: Mapping[str, str], asked: str) -> str | None:
-    """Return the server's newest version, if older than the one asked for.
+    """Return the server's newest version, if older than the requested one.
 
     :param headers: those of a 406 answer.
     :param asked: the version that was not acceptable.

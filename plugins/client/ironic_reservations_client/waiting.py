@@ -65,7 +65,7 @@ def until_free(attempt: Callable[[], _T], timeout: float,
             if (getattr(error, 'code', None) != refusal.NO_NODE_AVAILABLE
                     or left <= 0):
                 raise
-        # Jitter, since those who wait for the same node were often
+        # Jitter, since the callers that wait for the same node were often
         # started by the same script at the same second.
         sleep(min(pause * random.uniform(0.75, 1.25), left))
         pause = min(pause * 1.5, LONGEST_PAUSE)

@@ -53,7 +53,7 @@ _NAMES = 3
 
 
 class CalendarChart:
-    """The free hosts of each class over time, and who has which host.
+    """The free hosts of each class over time, and the holders of hosts.
 
     :param found: the answer of the API, with all pages in one.
     :param local: whether times are in the zone of this machine.
@@ -128,7 +128,7 @@ class CalendarChart:
             last = scale.column(calendar.moment(self._found, end))
             if last > first and scale.edge(last) >= calendar.moment(
                     self._found, end):
-                # What ends where a column begins is not in it.
+                # A booking that ends where a column begins is not in it.
                 last -= 1
             for column in range(first, last + 1):
                 columns[column] = (sign, ascii_sign,

@@ -207,7 +207,7 @@ def _table(options: console.ConsoleOptions, *columns: str) -> table.Table:
         box=box.ASCII if options.ascii_only else box.SIMPLE_HEAD,
         show_edge=False, pad_edge=False)
     for column in columns:
-        # What is cut off cannot be copied.
+        # Text that is cut off cannot be copied.
         made.add_column(column, overflow='fold')
     return made
 

@@ -28,7 +28,7 @@ _DAYS = datetime.timedelta(days=1)
 
 @dataclasses.dataclass(frozen=True)
 class Timescale:
-    """The columns of a line, and the instants that they stand for.
+    """The columns of a line, and their instants.
 
     :ivar columns: their number.
     :ivar local: whether the labels are in the zone of this machine.

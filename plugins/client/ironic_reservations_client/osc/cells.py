@@ -54,9 +54,9 @@ def window(value: list[str]) -> Cell:
 
 
 def blocks(value: list[dict[str, Any]]) -> Cell:
-    """Return objects, each of which is lines of its own in a table.
+    """Return objects, each of which has its own lines in a table.
 
-    The lines that repeat what the lease says are left out.
+    Fields that only repeat the lease are not shown.
     """
     return lines(lambda each: '\n'.join(
         f'{name}: {text(held)}' for name, held in each.items()

@@ -48,7 +48,7 @@ class ListHosts(zone.Zoned, command.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
         limit, wanted = parsed_args.limit, parsed_args.resource_class
-        # The service lists all classes, so a limit is for what is left.
+        # The service lists all classes, so a limit is for the rest.
         found = host.HostManager(self.client).list(
             limit=None if wanted else limit, marker=parsed_args.marker)
         if wanted:

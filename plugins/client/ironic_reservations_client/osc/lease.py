@@ -301,10 +301,10 @@ def _body(parsed_args: argparse.Namespace,
 
 def _check_dates(opens: str, parsed_args: argparse.Namespace,
                  *names: str) -> None:
-    """Check that no date is set where dates are left open.
+    """Check that no date is set where dates are open.
 
-    :param opens: the option that leaves them open.
-    :param names: of what sets a date.
+    :param opens: the option for open dates.
+    :param names: of the options that set a date.
     """
     for name in names:
         if getattr(parsed_args, name) is not None:
@@ -316,7 +316,7 @@ def _check_dates(opens: str, parsed_args: argparse.Namespace,
 
 
 def _check_open_dates(parsed_args: argparse.Namespace) -> None:
-    """Check that a change does not set dates and leave them open, too."""
+    """Check that a change does not both set dates and keep them open."""
     for name in ('between', 'duration', 'fix_before'):
         if getattr(parsed_args, name) is not None:
             _check_dates(resources.LEASE.field(name).option, parsed_args,

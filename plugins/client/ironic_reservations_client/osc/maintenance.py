@@ -134,7 +134,7 @@ class DeleteMaintenance(base.Deletion):
 
 
 def waiting_lines(each: dict[str, Any]) -> str:
-    """Return for whom, since when, and until when at the latest."""
+    """Return the holders that are waited for, since when, and until when."""
     return (f'{_name(each)}: {each["for"]}\n'
             f'since: {each["since"]}\n'
             f'until: {each["until"] or "not known"}\n'
@@ -146,14 +146,14 @@ def _node(each: dict[str, Any]) -> str:
 
 
 def _bound(each: dict[str, Any]) -> str:
-    """Return who has a node, and until when."""
+    """Return the holder of a node, and until when it has the node."""
     lease = f' {each["lease_id"]}' if each.get('lease_id') else ''
     until = each['until'] or 'nobody knows when'
     return f'{_name(each)}: {each["kind"]}{lease}, until {until}'
 
 
 def _move(each: dict[str, Any]) -> str:
-    """Return what moves where, or cannot move."""
+    """Return a booking and its new node, or that it cannot move."""
     to = each.get('to_name') or each.get('to')
     return (f'{_name(each)}{f" to {to}" if to else ""}: lease '
             f'{each["lease_id"]}, {_window(each)}')

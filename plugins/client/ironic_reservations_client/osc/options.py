@@ -107,7 +107,7 @@ SELECTION = (*of(resources.REQUIREMENT, 'create'),)
 
 
 def selected(parsed_args: argparse.Namespace) -> dict[str, Any]:
-    """Return what hosts must be like, as the managers take it.
+    """Return the requirement for hosts, as the managers take it.
 
     :raises CommandError: a property cannot be read.
     """

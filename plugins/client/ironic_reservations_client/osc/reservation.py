@@ -129,7 +129,7 @@ class ListReservations(zone.Zoned, command.Lister):
             sort_dir=(sorting[0][2] or None) if sorting else None,
             fields=fetched)
         # The service sorts by one field, so that pages fit together; the
-        # other fields order what it has returned.
+        # other fields order the result.
         if len(sorting) > 1:
             found = osc_utils.sort_items(found, parsed_args.sort)
         names = (_names(self.client, parsed_args, found)

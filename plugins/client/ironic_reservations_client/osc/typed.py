@@ -60,7 +60,7 @@ def begin(start: times.Instant | None) -> datetime.datetime:
 def instant(text: str) -> times.Instant:
     """Read an instant as it is typed; ``+4h`` counts from now.
 
-    It has no zone where none was typed, which :mod:`zone` looks after.
+    It has no zone if none was typed; :mod:`zone` handles this.
     """
     return times.instant(text, now())
 

@@ -41,13 +41,13 @@ def _fields_of(*kinds: fields.Kind) -> frozenset[str]:
                      if field.answered and field.kind in kinds)
 
 
-#: The fields of the API that are instants, wherever they stand.
+#: The fields of the API that are instants, at any place.
 _INSTANTS = _fields_of(fields.Kind.INSTANT, fields.Kind.TYPED_INSTANT,
                        fields.Kind.WINDOW)
 #: In seconds.
 _DURATIONS = _fields_of(fields.Kind.SECONDS)
 
-#: Takes the name of a field and what it holds.
+#: Takes the name of a field and its value.
 _Conversion = Callable[[str, Any], Any]
 
 
@@ -88,8 +88,8 @@ class Zoned(base.Command):
 class ChartCommand(Zoned, command.ShowOne, metaclass=abc.ABCMeta):
     """Shows one thing, as a chart unless a format or columns are asked for.
 
-    Colours and the width are those of the terminal; rich leaves the colours
-    out where the output is none, and where ``NO_COLOR`` is set.
+    Colours and the width are those of the terminal; rich omits the colours
+    if the output is no terminal, or if ``NO_COLOR`` is set.
     """
 
     @abc.abstractmethod

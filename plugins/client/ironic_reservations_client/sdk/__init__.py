@@ -62,8 +62,8 @@ def reserve(conn: connection.Connection,
     :param conn: a connection.
     :param nodes: UUIDs of nodes, or nodes, in the order of preference.
         Without them any node of the class and with the traits will do.
-    :param instance_id: for whom; made up by default.  Asking again for the
-        same one returns the same reservation.
+    :param instance_id: the instance that the node is for; made up by default.
+        Asking again for the same instance returns the same reservation.
     :param reservation_id: for the reservation; made up by default.
     :param wanted: ``ttl``, ``expires_at``, ``resource_class``, ``traits``,
         ``flavor``, ``wait`` and ``key``, as for ``create`` of a

@@ -57,7 +57,7 @@ _BY_STATUS: dict[int, type[Refused]] = {
 def translated(error: exceptions.HttpException) -> exceptions.HttpException:
     """Return the error with the code and the reasons in it.
 
-    :param error: what openstacksdk raises.
+    :param error: the exception that openstacksdk raises.
     :returns: the same error where the answer carries no code of ours.
     """
     found: exceptions.HttpException = _refusal.translated(

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Leases, hosts and what is free, through openstacksdk.
+"""Leases, hosts and availability, through openstacksdk.
 
 Each function takes a connection and uses its bare metal service::
 

@@ -46,7 +46,7 @@ class OpenStack:
         self._beside = [lease_payload.VERSION] if of_leases else []
 
     def send(self, method: str, path: str, **given: Any) -> tuple[Any, Any]:
-        """Return the response, and what its body means.
+        """Return the response, and its decoded body.
 
         :param path: below ``/v1``.
         :param given: ``body``, ``params`` and ``headers``.
