@@ -86,7 +86,7 @@ def close(engine: Engine, admitted: admission.InFlightRequest, succeeded: bool,
 def change(engine: Engine, app: wsgi.Application,
            admitted: admission.InFlightRequest, asked: protect.ChangeRequest,
            request: wsgi.Environ) -> wsgi.Answer:
-    """Have Ironic change a node that nobody else can get meanwhile.
+    """Have Ironic change a node that no other caller can get meanwhile.
 
     :param request: the request to Ironic.
     :raises HandedOverLate: the process was stopped for too long; the request

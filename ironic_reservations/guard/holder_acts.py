@@ -37,7 +37,7 @@ from ironic_reservations.model import handovers
 
 
 class HolderActs:
-    """Writes acts of holders, before they reach Ironic.
+    """Writes acts of holders, and marks the maintenance that holders set.
 
     :param limits: the limits of request bodies.
     """

@@ -32,8 +32,8 @@ PLAN = 300
 REQUEST = 1_000_000
 #: How many of them are kept for the offers.
 OFFERS = 300_000
-#: A request that has caused more than this, about 50 milliseconds, is hard,
-#: and so is one that needs a search whose steps alone are more.
+#: A request that has caused more than this, about 50 milliseconds, is hard; so
+#: is a request that needs a search whose steps alone are more.
 _EASY = 200_000
 
 

@@ -124,7 +124,7 @@ def clear_node(now: timeline.Timeline, node: int, start: int, end: int,
 def clear_windows(now: timeline.Timeline,
                   windows: Mapping[int, tuple[int, int]],
                   leaving: Mapping[bookings.Demand, Sequence[str]]) -> Cleared:
-    """Take nodes over windows, and find other nodes for bookings there.
+    """Reserve nodes for windows, and find other nodes for bookings there.
 
     Bookings that have started stay, and the window of the node is drawn beside
     them. Bookings for which no node is found keep the parts outside the

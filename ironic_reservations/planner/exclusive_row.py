@@ -20,7 +20,7 @@ import math
 
 from ironic_reservations.planner import places
 
-#: The discount, as a part of the weight of those in the way, for beginning
+#: The discount, as a part of the weight of pieces in the way, for beginning
 #: where another one ends, and for ending where another one begins.
 _FLUSH = 0.1
 
@@ -93,7 +93,7 @@ class Row:
         return None
 
     def exchange(self, piece: places.Piece, other: Row, node: int) -> bool:
-        """Exchange a piece for those in its way on another host.
+        """Exchange a piece for the pieces in its way on another host.
 
         Pieces that overlap with one of these change places as well, and so on.
         Nothing changes if one of them may not, or if there would be more gaps.

@@ -171,8 +171,8 @@ def _partner(draft: timeline.Draft, wanted: bookings.Booking, home: int,
         # better.
         following = starts[place] if place < len(starts) else both
         if following >= both:
-            # It takes that booking for nothing, and is in nobody's way;
-            # among the nodes so far, and the next ones, none is better.
+            # It takes that booking, gives none in return, and is in no
+            # booking's way; no other node is better.
             steps.spend(1 + examined // _GLANCES)
             return node, ([obstacle], [])
         found.append((-min(following, until), node))

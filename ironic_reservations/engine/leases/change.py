@@ -35,7 +35,7 @@ from ironic_reservations.features.limits import limits
 from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.model import leases
 
-#: A lease, and what moves to make room for its change.
+#: A lease, and the bookings that move to make room for its change.
 _Changed = tuple[leases.Lease, lease_rehearsal.Displaced]
 
 

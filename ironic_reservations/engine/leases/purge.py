@@ -52,7 +52,7 @@ def purge(engine: Engine, before: datetime.datetime, limit: int) -> int:
     """
     with engine.database.read() as connection:
         over = db_leases.read_forgettable(connection, before, limit)
-    # A lease that still has a node is not over, whatever its status.
+    # A lease that still has a node is not over, with any status.
     over = [lease for lease in over if not lease.bookings]
     if not over:
         return 0

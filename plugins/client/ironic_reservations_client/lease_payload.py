@@ -117,7 +117,7 @@ def change(*, heal: bool = False,
     """Return the body that changes a lease, with the changes only.
 
     :param heal: whether nodes that broke are replaced.
-    :param reservations: each with its ``id`` and what changes of it:
+    :param reservations: each with its ``id`` and its changes:
         ``min``, ``max``, ``resource_properties``, ``give_back``.
     :param changes: ``name``, ``start``, ``end``, ``before_end``;
         ``between``, the earliest start and the latest end, from now on;

@@ -61,7 +61,7 @@ class MaintenanceManager(resource.Collection[Maintenance]):
         :param dry_run: only ask for the effect, and book nothing.
         :param key: a name for the request: sent twice, it is served once.  The
             default is a new one, which protects the retries of this call.
-        :raises Conflict: bookings are in the way.
+        :raises Conflict: a holder is in the way.
         :raises NotServed: the service is older than that.
         """
         given = {'start': None if start == times.NOW else start,
@@ -81,7 +81,7 @@ class MaintenanceManager(resource.Collection[Maintenance]):
         :param dry_run: only ask for the effect, and book nothing.
         :param key: a name for the request: sent twice, it is served once.  The
             default is a new one, which protects the retries of this call.
-        :raises Conflict: bookings are in the way, which ``reasons`` list.
+        :raises Conflict: a holder is in the way; ``reasons`` name it.
         """
         with self._served():
             return self._ask('POST', self._path(), body=dict(body),
