@@ -540,7 +540,7 @@ def delete_planned(connection: sa.Connection,
 
 def delete(connection: sa.Connection,
            bookings: Collection[leases.NodeBooking]) -> None:
-    """Delete bookings whose nodes have been recovered.
+    """Delete bookings whose nodes have been released.
 
     :raises Conflict: one of the bookings has changed.
     """

@@ -272,8 +272,8 @@ class DatabaseClock:
 
         The database read its clock at some moment between the two times, so
         that every offset in between is possible. Offsets that the last
-        measurement excluded stay excluded, except for those that the drift of
-        the clocks may explain.
+        measurement excluded stay excluded, unless the clocks may have drifted
+        that far.
         """
         low, high = said - after, said + resolution - before
         last = self._measured

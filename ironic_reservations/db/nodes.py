@@ -400,7 +400,7 @@ def count_obstacles(connection: sa.Connection, wanted: NodeRequirements,
 def advance(connection: sa.Connection, uuid: str, generation: int,
             raised: int, node: mirrored_node.Node, now: datetime.datetime,
             let_through: str | None = None) -> bool:
-    """Raise a node's generation, if it is still the one that was read.
+    """Raise a node's generation, if it has not changed since it was read.
 
     :param raised: the new generation.
     :param node: the node as Ironic returned it, stored unless the row has
