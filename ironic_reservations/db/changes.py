@@ -88,8 +88,7 @@ def insert(connection: sa.Connection,
 
     :param generations: the new generation by node uuid; ``None`` if
         the bookings of the node have not changed, but other data of it.
-    :param change_id: the id of the request; ``None``: nobody searches for
-        it.
+    :param change_id: the id of the request; ``None``: it needs none.
     :raises oslo_db.exception.DBDuplicateEntry: an earlier attempt of the
         request has been committed.
     """

@@ -160,7 +160,7 @@ def _shown(project_id: str | None, marker: leases.Lease | None,
     #   UNION ALL SELECT id
     #   FROM leases WHERE status = 'TERMINATED' AND updated_at >= ?
     # One SELECT for each status, so that each reads no more of its
-    # index than a page, however many leases there are, or ended before.
+    # index than a page, for any number of live or past leases.
     whose = [] if project_id is None else [_s.project_id == project_id]
     return sa.union_all(*(
         sa.select(_first(

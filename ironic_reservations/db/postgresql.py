@@ -11,13 +11,13 @@
 #    under the License.
 
 
-"""Connections to PostgreSQL whose limits are those of a transaction.
+"""Connections to PostgreSQL with limits for each transaction.
 
 A pooler, such as PgBouncer, may give each transaction another session of the
 server. A setting of a session then applies to transactions of other clients,
-and not to those of this process. Each transaction therefore begins with its
-own limits, in the statement that has to begin it in any case; and psycopg 3
-prepares no statements on the server, since their names belong to a session,
+and not to transactions of this process. Each transaction therefore begins with
+its own limits, in the statement that has to begin it in any case; and psycopg
+3 prepares no statements on the server, since their names belong to a session,
 too.
 """
 

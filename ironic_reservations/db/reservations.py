@@ -159,8 +159,8 @@ def delete_void(connection: sa.Connection,
                 now: datetime.datetime) -> int:
     """Delete rows that were void when they were read and still are.
 
-    A void row gives nobody a right to its node, so that the generation
-    of the node need not be compared.
+    A void row gives no right to its node, so that the generation of the node
+    need not be compared.
 
     :returns: the number of deleted rows.
     """

@@ -12,8 +12,8 @@
 
 """The tables. Each change of a table has a migration.
 
-``nodes`` mirrors Ironic, except for ``generation``, which is raised with
-each change of the node's bookings: of two transactions planned on the same
+``nodes`` mirrors Ironic, except for ``generation``, which is raised with each
+change of the node's bookings: of two transactions planned on the same
 snapshot, exactly one commits.
 """
 
@@ -323,7 +323,7 @@ lease_usage = sa.Table(
     sa.Column('starts_at', UTCDateTime, nullable=False),
     sa.Column('ended_at', UTCDateTime, nullable=False),
     # The number of hosts or instances; the sum of the durations of their
-    # bookings in seconds; and the same of those that had started.
+    # bookings in seconds; and the same sum for started bookings.
     sa.Column('bookings', sa.Integer, nullable=False),
     sa.Column('promised_seconds', sa.BigInteger, nullable=False),
     sa.Column('bound_seconds', sa.BigInteger, nullable=False),
