@@ -13,9 +13,9 @@
 """Limits how long a PostgreSQL driver waits for an answer.
 
 A server that has been stopped, or a proxy that drops everything, still
-acknowledges on TCP, and libpq waits for its answer without a limit. Each wait
-is therefore watched, and the connection is shut down once the wait exceeds the
-limit: libpq then finds it closed and raises an error.
+acknowledges on TCP, and libpq waits for an answer without a limit. A thread
+therefore watches each wait, and shuts the connection down once the wait
+exceeds the limit: libpq then finds it closed and raises an error.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class _Watch:
 
 def _shut_down(connection: Any) -> None:
     with contextlib.suppress(Exception):
-        # A duplicate, since the descriptor itself is libpq's to close.
+        # A duplicate, since libpq closes the descriptor itself.
         with socket.socket(fileno=os.dup(connection.fileno())) as way:
             way.shutdown(socket.SHUT_RDWR)
 
@@ -84,7 +84,7 @@ _watch = _Watch()
 
 
 def _begin_anew() -> None:
-    """Forget the waits and the thread of the parent process."""
+    """Discard the waits and the thread of the parent process."""
     global _watch
     _watch = _Watch()
 
@@ -96,6 +96,6 @@ def within(connection: Any,
            seconds: float) -> contextlib.AbstractContextManager[None]:
     """Shut a connection down unless a block ends in time.
 
-    :param connection: the driver's; its answer is waited for in the block.
+    :param connection: the driver's; the block waits for its answer.
     """
     return _watch.within(connection, seconds)

@@ -50,8 +50,8 @@ BOOKING = store.Rows(
     leases.NodeBooking, tables.reservations, 'a booking of a lease',
     named={'reservation_id': 'lease_reservation_id', 'ends_at': 'expires_at'})
 _COLUMNS = BOOKING.columns
-# The statements are built once: building one takes longer than all else
-# that SQLAlchemy does for a few rows.
+# The statements are built once: building one takes longer than all other
+# work of SQLAlchemy for a few rows.
 _LEASED = sa.join(tables.reservations, tables.lease_reservations,
                   _r.lease_reservation_id == _l.id)
 _ASKED = 'asked_'
@@ -87,8 +87,8 @@ _WITH_GENERATIONS = sa.select(*_COLUMNS, tables.nodes.c.generation).join_from(
         _r.immediate.is_(None))
 _TEXTS = (_l.hypervisor_properties, _l.resource_properties)
 _NO_TEXTS = tuple(sa.literal_column("''").label(each.name) for each in _TEXTS)
-#: The condition that rows are unchanged since they were read; its values come
-#: from :func:`as_read`.
+#: The condition that rows have not changed since they were read; its values
+#: come from :func:`as_read`.
 # uuid IN (...) AND node_uuid IN (...) AND lease_reservation_id IN (...)
 #   AND state = ?
 AS_READ = (_r.uuid.in_(sa.bindparam('read_uuids', expanding=True)),
@@ -96,7 +96,7 @@ AS_READ = (_r.uuid.in_(sa.bindparam('read_uuids', expanding=True)),
            _r.lease_reservation_id.in_(
                sa.bindparam('read_reservations', expanding=True)),
            _r.state == sa.bindparam('read_state'))
-# Also that no lessee has been written for the nodes.
+# The same, and that no lessee has been written for the nodes.
 _UNTOUCHED = (*AS_READ, _r.lessee.is_(None))
 # It sets the columns whose values are given.
 _UPDATE = sa.update(tables.reservations).where(*AS_READ)
@@ -177,7 +177,7 @@ def read_of_hosts(connection: sa.Connection, lease_id: str | None = None,
                   ) -> list[tuple[leases.NodeBooking, str]]:
     """Return bookings with the IDs of their leases, ordered by start.
 
-    Each starts with its lease, whenever the lease has got the host. Each
+    Each starts with its lease, even if the lease got the host later. Each
     parameter that is given restricts the result.
     """
     # SELECT ..., lease_id, leases.starts_at FROM reservations
@@ -292,12 +292,12 @@ def read_of_reservation(connection: sa.Connection, reservation_id: str,
 
 def read_leased(connection: sa.Connection, node_uuids: Collection[str],
                 now: datetime.datetime) -> dict[str, leases.Leased]:
-    """Return, for nodes, what leases and maintenance windows hold of them.
+    """Return the leases and maintenance windows that hold nodes.
 
     The query returns one row for each node with bookings and another one for
     each node with windows.
 
-    :returns: by node; nodes with neither are left out.
+    :returns: by node; nodes without either are left out.
     """
     found: dict[str, leases.Leased] = {}
     maintained: dict[str, maintenance.Maintained] = {}
@@ -365,7 +365,8 @@ def read_with_generations(connection: sa.Connection,
                           ) -> list[tuple[leases.NodeBooking, int]]:
     """Read bookings again, each with its node's generation.
 
-    :returns: those that still exist; booking and generation are of one moment.
+    :returns: the bookings that still exist; booking and generation were read
+        at the same moment.
     """
     if not bookings:
         return []
@@ -539,7 +540,7 @@ def delete_planned(connection: sa.Connection,
 
 def delete(connection: sa.Connection,
            bookings: Collection[leases.NodeBooking]) -> None:
-    """Delete bookings whose nodes have been taken back.
+    """Delete bookings whose nodes have been released.
 
     :raises Conflict: one of the bookings has changed.
     """

@@ -12,12 +12,12 @@
 
 """Rows of ``changes``: which nodes have changed, in the order of ``seq``.
 
-One of the rows that a request writes carries the id of the request, so that a
-COMMIT that was not answered is found again.
+One of the rows that a request writes contains the id of the request. After a
+COMMIT without an answer, this row shows whether it was done.
 
 A row is written in the transaction that changes the node, so that both become
 visible together. The number is assigned before the commit, so that a row that
-becomes visible later may have a lower number; see
+becomes visible later may have a lower number: see
 :mod:`~ironic_reservations.engine.snapshots.seen_changes`.
 """
 
@@ -43,20 +43,20 @@ _SINCE_AND = _NEWER.where(sa.or_(
     _c.seq > sa.bindparam('since'),
     _c.seq.in_(sa.bindparam('missing', expanding=True))))
 
-#: Higher than any number.
+#: A number that is higher than the number of any change.
 _ENDLESS = 1 << 62
-#: How many numbers may be given, and become visible, while one transaction is
-#: open.
+#: How many numbers may be assigned and become visible while one transaction
+#: is open.
 _MEANWHILE = 1000
 
 
 @dataclasses.dataclass(frozen=True)
 class Landmark:
-    """A change that is there as long as this is the history that was seen.
+    """A change that exists as long as the database has the same history.
 
-    :ivar first: its number is not below this,
-    :ivar last: nor above this.
-    :ivar known: while there are changes up to this one, it is not purged.
+    :ivar first: the lowest number that it may have.
+    :ivar last: the highest number that it may have.
+    :ivar known: it is not purged while there are changes up to this number.
     """
 
     first: int
@@ -67,13 +67,13 @@ class Landmark:
 
     @classmethod
     def read(cls, seq: int, node_uuid: str, generation: int) -> Landmark:
-        """Return the landmark that a row is."""
+        """Return a row as a landmark."""
         return cls(seq, seq, node_uuid, generation, seq)
 
     @classmethod
     def written(cls, node_uuid: str, generation: int,
                 last: int) -> Landmark:
-        """Return the landmark that a commit of this process has made.
+        """Return the landmark that a commit of this process has written.
 
         :param last: the highest number that was seen before.
         """
@@ -84,11 +84,11 @@ class Landmark:
 def insert(connection: sa.Connection,
            generations: Mapping[str, int | None],
            change_id: str | None = None) -> None:
-    """Write that nodes have changed, and which request was committed.
+    """Write that nodes have changed, and the id of the request.
 
-    :param generations: the new generation by node uuid; ``None`` where
-        something else than the bookings of the node has changed.
-    :param change_id: the id of the request; ``None``: it is not looked for.
+    :param generations: the new generation by node uuid; ``None`` if
+        the bookings of the node have not changed, but other data of it.
+    :param change_id: the id of the request; ``None``: it needs none.
     :raises oslo_db.exception.DBDuplicateEntry: an earlier attempt of the
         request has been committed.
     """
@@ -119,7 +119,7 @@ def read_since(connection: sa.Connection, since: int,
                ) -> list[tuple[int, str | None, int | None]]:
     """Return changes: number, node uuid and generation of each.
 
-    A request that changed no node has neither of the two.
+    The row of a request that changed no node has neither uuid nor generation.
 
     :param since: return rows with a higher number,
     :param missing: and rows with these numbers.

@@ -12,7 +12,7 @@
 
 """Claims on rows of any table, and their release.
 
-Each such table has ``id``, ``claimed_by`` and ``claimed_until``.
+Each of these tables has ``id``, ``claimed_by`` and ``claimed_until``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import sqlalchemy as sa
 
 @dataclasses.dataclass(frozen=True)
 class Taken:
-    """A row that a process has claimed, or may have.
+    """A row that a process has claimed, or may have claimed.
 
     :ivar token: the token of the claim in the row.
     """
@@ -37,7 +37,7 @@ class Taken:
 
 def nobodys(table: sa.Table,
             now: datetime.datetime) -> sa.ColumnElement[bool]:
-    """Return the condition that nobody has claimed rows."""
+    """Return the condition that no process has claimed rows."""
     return sa.or_(table.c.claimed_until.is_(None),
                   table.c.claimed_until <= now)
 
@@ -79,9 +79,9 @@ def drop(connection: sa.Connection, table: sa.Table,
     if not held:
         return
     # SELECT id FROM ... WHERE id IN (...) ORDER BY id FOR UPDATE
-    # The process that claimed them may have lost its connection during a
-    # COMMIT that is still running. This waits for it; without that, a row
-    # whose claim is not visible yet would be missed below.
+    # The process that claimed the rows may have lost its connection during a
+    # COMMIT that is still running. This statement waits for it; otherwise
+    # the next one would miss a row whose claim is not visible yet.
     connection.execute(
         sa.select(table.c.id)
         .where(table.c.id.in_([each.id for each in held]))

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``claims``: which process does work that one process does for all.
+"""Rows of ``claims``: tasks that one process at a time does for all.
 
-Rows of :mod:`.request_keys` share the table. A row of any kind that has
-expired means nothing, and is deleted.
+Rows of :mod:`.request_keys` share the table. A row of any kind is
+without effect once it has expired, and is deleted.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _c = tables.claims.c
 #: The longest name of a claim.
 _NAME = 64
 
-#: How long a name is kept that transactions queued up for: long, so that the
-#: row of a busy name is not deleted and written again and again.
+#: How long the name of a queue of transactions is kept: long, so that the row
+#: of a busy queue is not deleted and written again and again.
 _QUEUED = datetime.timedelta(hours=1)
 
 
 def take(connection: sa.Connection, name: str, owner: str,
          now: datetime.datetime, expires_at: datetime.datetime) -> bool:
-    """Claim a piece of work, or extend the claim.
+    """Claim a task, or extend the claim.
 
     :returns: whether the caller has the claim.
     :raises oslo_db.exception.DBDuplicateEntry: another process is claiming it
@@ -71,7 +71,7 @@ def queue_up(connection: sa.Connection, kind: str,
     This is for limits that are counted before a row is written, when there is
     no row yet for the transactions to compete for.
 
-    :param kind: of the limits.
+    :param kind: the kind of the limits.
     :raises oslo_db.exception.DBDuplicateEntry: another process is the first to
         use a project.
     """
@@ -114,7 +114,7 @@ def read_over(connection: sa.Connection, now: datetime.datetime,
 
 def delete_over(connection: sa.Connection, names: Collection[str],
                 now: datetime.datetime) -> None:
-    """Delete claims that have expired; those renewed since stay."""
+    """Delete claims that have expired and have not been renewed since."""
     # DELETE FROM claims WHERE name IN (...) AND expires_at <= ?
     connection.execute(sa.delete(tables.claims).where(
         _c.name.in_(sorted(names)), _c.expires_at <= now))

@@ -10,15 +10,15 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The database's clock, by which all processes judge whether promises live.
+"""The database's clock, by which all processes judge that promises expire.
 
 A process measures the offset of the database's clock from its own monotonic
-clock, and computes the time from that until it measures again. Requests
+clock, and computes the time from the offset until it measures again. Requests
 therefore need no statement for the time, and the wall clocks of the hosts do
 not matter.
 
-A measurement is uncertain by the time that the question took on its way. The
-earliest possible time is taken, so that no process ends a promise early.
+A measurement is uncertain by the time between query and answer. The earliest
+possible time is used, so that no process ends a promise early.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _NOW = {
     'postgresql': 'SELECT clock_timestamp()'}
 #: SQLite truncates times to milliseconds.
 _RESOLUTION = 0.001
-#: By how much, in seconds a second, two clocks drift apart at most while NTP
+#: The maximum drift between two clocks, in seconds per second, while NTP
 #: adjusts one of them.
 _DRIFT = 0.0005
 
@@ -75,9 +75,10 @@ _DRIFT = 0.0005
 class Measured:
     """A measurement of the database's clock.
 
-    :ivar at: when it was taken, by :func:`.clock.elapsed`, in seconds.
-    :ivar offset: what to add to the monotonic clock to get the earliest time,
-        in seconds since 1970, that it can be in the database.
+    :ivar at: the time of the measurement by :func:`.clock.elapsed`, in
+        seconds.
+    :ivar offset: the difference between the earliest possible time in the
+        database, in seconds since 1970, and the monotonic clock.
     :ivar skew: how far this host's wall clock is ahead, in seconds; negative
         if it is behind.
     :ivar error: the uncertainty of the skew, in seconds.
@@ -94,7 +95,7 @@ class DatabaseClock:
 
     :param database: the database; the clock uses a connection of its own, so
         that it works while all others are in use.
-    :param max_skew: by how many seconds this host's wall clock may be off
+    :param max_skew: by how many seconds this host's wall clock may differ
         before the clock refuses to return the time; 0: no limit.
     :param timer: a monotonic clock, in seconds.
     :param host: the wall clock of this host.
@@ -113,9 +114,9 @@ class DatabaseClock:
         self._begin_process()
 
     def _begin_process(self) -> None:
-        """Reset what does not survive a fork.
+        """Reset the parts that do not survive a fork.
 
-        The last measurement stays valid, since it is the same host.
+        The last measurement stays valid, since the host is the same.
         """
         self._pid = os.getpid()
         self._lock = threading.Lock()
@@ -125,10 +126,10 @@ class DatabaseClock:
         self._driver: Any = None
 
     def __call__(self) -> datetime.datetime:
-        """Return the earliest time that it can be, zone-aware, in UTC.
+        """Return the earliest possible time, zone-aware, in UTC.
 
         :raises DatabaseUnavailable: the last measurement is too old.
-        :raises ClockSkewed: this host's wall clock is off by too much.
+        :raises ClockSkewed: this host's wall clock differs too much.
         """
         known = self.known(REFRESH, _PATIENCE)
         if known is None:
@@ -146,7 +147,7 @@ class DatabaseClock:
             seconds=known.offset + self._timer())
 
     def is_off(self, known: Measured) -> bool:
-        """Return whether this host's wall clock is off too far."""
+        """Return whether this host's wall clock differs too much."""
         return 0 < self._max_skew < abs(known.skew) - known.error
 
     def known(self, fresh: float, patience: float) -> Measured | None:
@@ -154,9 +155,9 @@ class DatabaseClock:
 
         :param fresh: the age, in seconds, from which a new measurement is
             begun on another thread.
-        :param patience: how long to wait for that, in seconds, if there is no
+        :param patience: how long to wait for it, in seconds, if there is no
             measurement that can be used.
-        :returns: ``None`` if there is none even then.
+        :returns: ``None`` if there is still no such measurement.
         """
         known = self._measured
         if known is None or self._timer() - known.at > fresh:
@@ -174,13 +175,14 @@ class DatabaseClock:
 
     def answered(self, fresh: float, patience: float
                  ) -> tuple[Measured | None, float | None]:
-        """Return the last measurement, and how old the last answer is.
+        """Return the last measurement, and the age of the last answer.
 
-        :param fresh: the age, in seconds, up to which the last one will do.
+        :param fresh: the age, in seconds, up to which no new measurement is
+            begun.
         :param patience: how long to wait for a new one, in seconds.
-        :returns: the measurement, ``None`` if there was none yet; and for how
-            long, in seconds, the database has not answered, ``None`` if it
-            has.
+        :returns: the measurement, ``None`` before the first one; and for how
+            long, in seconds, the database has not answered, ``None`` if there
+            is a fresh answer.
         """
         begun = self._timer()
         known = self._measured
@@ -215,9 +217,9 @@ class DatabaseClock:
             return looking
 
     def _cut_off(self) -> None:
-        """Abort a measurement that gets no answer.
+        """Abort a measurement without an answer.
 
-        Libpq has no limit for that: see :mod:`.sessions`.
+        Libpq itself has no time limit: see :mod:`.sessions`.
         """
         if not hasattr(self._driver, 'fileno'):
             return
@@ -268,9 +270,10 @@ class DatabaseClock:
               resolution: float) -> None:
         """Store a measurement.
 
-        The database read its clock at some moment between the two times,
-        so that every offset in between is possible. What the last measurement
-        excludes stays excluded, as far as the clocks cannot have drifted.
+        The database read its clock at some moment between the two times, so
+        that every offset in between is possible. Offsets that the last
+        measurement excluded stay excluded, unless the clocks may have drifted
+        that far.
         """
         low, high = said - after, said + resolution - before
         last = self._measured

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rules of the planner, stated in SQL, each once.
+"""Rules of the planner, each written once in SQL.
 
-Each names its twin in Python. ``tests/inprocess/db/test_conditions`` compares
-the two on random rows and on each database.
+Each rule names its twin in Python. ``tests/inprocess/db/test_conditions``
+compares the two with random rows on each database.
 """
 
 from __future__ import annotations
@@ -41,13 +41,12 @@ _h = tables.holds.c
 Condition = sa.ColumnElement[bool]
 #: An instant, or its parameter in a statement that is built once.
 Instant = datetime.datetime | sa.BindParameter[datetime.datetime]
-#: The parameter for the present.
+#: The parameter for the present time.
 NOW = sa.bindparam('now', type_=tables.UTCDateTime())
 
 
-# States are written into a statement when it is built. Values beside it
-# would be escaped, and lists of them put together, each time that it is
-# executed.
+# States are written into a statement when it is built. As parameters they
+# would be escaped, and lists of them formatted, at each execution.
 def _literal(state: str) -> sa.ColumnElement[str]:
     return sa.literal_column(f"'{state}'", sa.String())
 
@@ -58,7 +57,7 @@ def _is(column: sa.Column[str], state: str) -> Condition:
 
 
 def _is_among(column: sa.Column[str], states: Iterable[str]) -> Condition:
-    """Return the condition that it has one of some of these values."""
+    """Return the condition that a column has one of several values."""
     return column.in_([_literal(state) for state in states])
 
 
@@ -80,8 +79,8 @@ def live(now: Instant) -> Condition:
 def being_made() -> Condition:
     """Return the condition that a reservation is not confirmed yet.
 
-    Its hold is still being written to Placement; if that fails, the
-    reservation is ended.
+    Its hold is still being written to Placement; the reservation ends if that
+    fails.
     """
     # EXISTS (SELECT ... FROM holds
     #   WHERE owner = reservations.uuid AND state = 'promising')
@@ -104,7 +103,7 @@ def has_node(now: Instant) -> Condition:
 
 
 def over(now: Instant) -> Condition:
-    """Return the condition that a booking that has its node is over.
+    """Return the condition that a booking with its node is over.
 
     The twin is ``leases.NodeBooking.over``.
     """
@@ -145,9 +144,10 @@ def to_maintain(now: Instant) -> Condition:
 
 
 def suspended() -> sa.ColumnElement[str | None]:
-    """Return an expression for why a node's reservation is suspended.
+    """Return an expression for the reason why a reservation is suspended.
 
-    It is NULL if it is not. The twin is ``node_condition.suspends``.
+    It is NULL if the reservation of the node is not suspended. The twin is
+    ``node_condition.suspends``.
     """
     return sa.case(*((_n[name], name) for name in node_condition.SUSPENDED))
 
@@ -157,7 +157,7 @@ def occupied() -> Condition:
 
     The twin is ``node_condition.occupied``.
     """
-    # NULL, a state that is not known, is none of these.
+    # An unknown state is NULL, and none of these.
     return sa.or_(_n.instance_uuid.is_not(None), sa.func.coalesce(
         _n.provision_state, '').in_(node_condition.OCCUPIED))
 
@@ -176,7 +176,7 @@ def closed(names: Collection[str], traits: Collection[str]) -> Condition:
     The twin is ``leasable.Rules.close``.
 
     :param names: names and uuids of nodes.
-    :param traits: a node with any of these is closed.
+    :param traits: each node with any of these is closed.
     """
     has = tables.node_traits.c
     return sa.or_(
@@ -202,7 +202,7 @@ def requirements(now: Instant,
     The twin is ``pick.why_not``, which has the same order.
 
     :param hosts: whether nodes that are hosts of leases may be used.
-    :returns: each with the reason code of a refusal where it does not hold.
+    :returns: each with the reason code of a refusal if it is not met.
     """
     there = tables.hosts.c.node_uuid == _n.uuid
     sent = tables.in_flight_requests.c.node_uuid == _n.uuid
@@ -224,10 +224,11 @@ def requirements(now: Instant,
 def obstacle(now: Instant, hosts: bool,
              unheld: Mapping[str, str],
              full: Mapping[str, str]) -> sa.ColumnElement[str | None]:
-    """Return an expression for why a node cannot be picked.
+    """Return an expression for the reason why a node cannot be picked.
 
-    It is NULL if it can. The twin is ``pick.pick``: lasting reasons come
-    first, and a booking of a lease comes last, since it could be moved.
+    It is NULL if the node can be picked. The twin is ``pick.pick``: lasting
+    reasons come first, and a booking of a lease comes last, since it could be
+    moved.
 
     :param hosts: whether nodes that are hosts of leases may be used.
     :param unheld: reason codes by the uuids of nodes that could not be held in
@@ -235,7 +236,7 @@ def obstacle(now: Instant, hosts: bool,
     :param full: reason codes by resource classes that may not be used.
     """
     # CASE WHEN NOT reservable THEN 'not_reservable' ... END
-    # A condition that is NULL does not hold.
+    # A condition that is NULL is not met.
     return sa.case(
         *((condition.is_not(sa.true()), code)
           for code, condition in requirements(now, hosts)),

@@ -45,7 +45,7 @@ LOG = log.getLogger(__name__)
 _NO_SUCH = (1146, 1054, '42P01', '42703')
 
 
-#: The errors of PostgreSQL where another transaction is in the way:
+#: The errors of PostgreSQL for a conflict with another transaction:
 #: serialization failure, deadlock, lock timeout.
 _OUTRUN = ('40001', '40P01', '55P03')
 
@@ -54,8 +54,8 @@ _OUTRUN = ('40001', '40P01', '55P03')
 _NO_NUMBER = 1467
 
 #: How long, in seconds, to wait for another writer.
-# It is long, since the lock is on the whole file and waiters are not
-# served in order.
+# It is long, since the lock is on the whole file, and waiting writers are
+# not served in order.
 _SQLITE_PATIENCE = 30
 _SQLITE_PAUSES = (0.002, 0.02)
 
@@ -65,7 +65,7 @@ _DATETIME = 12
 
 
 class Conflict(Exception):
-    """Another transaction has committed first: read and plan again."""
+    """Another transaction has committed first; read and plan again."""
 
 
 class Locked(Conflict):
@@ -133,8 +133,8 @@ class Database:
                 # A database that is down must not block the start of
                 # Ironic's API; requests are refused until it is up.
                 max_retries=0)
-            # Parameters may contain proofs, and more people can read the
-            # log than use the API.
+            # Parameters may contain proofs, and the log has more readers
+            # than the API has users.
             engine.hide_parameters = True
             shorten(engine)
             _tune(engine, self._limits)
@@ -177,7 +177,7 @@ class Database:
 
         :raises Conflict: another transaction was in the way; nothing has
             been written.
-        :raises OutcomeUnknown: the database did not say whether it has
+        :raises OutcomeUnknown: the database did not answer whether it has
             committed.
         :raises DatabaseUnavailable: the database does not answer; nothing
             has been written.
@@ -187,8 +187,8 @@ class Database:
             sqlite = connection.dialect.name == 'sqlite'
             if sqlite:
                 # Keeps oslo.db from beginning a deferred transaction: if
-                # two of those read and then write, one fails at once with
-                # "database is locked", whatever the time-out.
+                # two of these read and then write, one fails at once with
+                # "database is locked", and does not wait for the time-out.
                 connection.info['in_transaction'] = True
             transaction = connection.begin()
             try:
@@ -204,10 +204,10 @@ class Database:
     def _queued(self) -> Iterator[None]:
         """Wait until no other thread of this process writes to SQLite.
 
-        SQLite itself lets waiting writers sleep and try again, the
-        longer they have waited the less often, so that on a busy machine a
-        thread may wait for half a minute. A thread that waits here for longer
-        than the limit goes on, and SQLite reports the conflict.
+        In SQLite itself, a waiting writer sleeps and tries again, with pauses
+        that grow, so that on a busy machine a thread may wait for half a
+        minute. A thread that has waited here for the limit goes on, and SQLite
+        reports the conflict.
         """
         queued = (self.engine.dialect.name == 'sqlite'
                   and self._turn.acquire(timeout=self._limits.lock))
@@ -271,7 +271,7 @@ def translated() -> Iterator[None]:
                 'or out of date. Run "ironic-reservations-dbsync upgrade" and '
                 'try again.') from exc
         # The driver's message may contain addresses and statements; it
-        # goes to the log, never to a client.
+        # is written to the log, and never sent to a client.
         LOG.exception('The database of the reservations failed')
         raise errors.DatabaseUnavailable(
             'The database of the reservations does not answer, so nothing was '
@@ -280,7 +280,7 @@ def translated() -> Iterator[None]:
 
 
 def _in_the_way(exc: BaseException) -> bool:
-    """Return whether another transaction was in the way."""
+    """Return whether an error is a conflict with another transaction."""
     return (isinstance(exc, (db_exc.DBDeadlock, db_exc.DBDuplicateEntry,
                              db_exc.DBReferenceError))
             or _code(_driver_error(exc)) in _OUTRUN
@@ -357,10 +357,10 @@ def _on_mysql_connect(connection: Any, record: Any) -> None:
 
 
 def shorten(engine: sa.Engine) -> None:
-    """Have exceptions of the driver contain only the beginnings of uuids.
+    """Shorten uuids in exceptions of the driver to their beginnings.
 
-    The message is changed where the driver raises it, since oslo.db logs
-    some exceptions before anybody else sees them.
+    The message is changed where the driver raises it, since oslo.db logs some
+    exceptions before other code can change them.
     """
     for event in ('do_execute', 'do_executemany'):
         sa.event.listen(engine, event,

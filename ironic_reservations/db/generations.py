@@ -13,8 +13,8 @@
 """Generations, which no two histories of a database have in common.
 
 A fail-over to a replica that lacks the last commits, or a restored backup,
-makes another history of the same rows.  A count would reach the same numbers
-in both, so the number of a change is random.
+makes another history of the same rows. A count would reach the same numbers
+in both histories; the number of a change is therefore random.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _FRESH = 1 << 30
 
 
 def first() -> int:
-    """Return the generation of a new node, also if its uuid is not new."""
+    """Return the generation of a new node, even with a used uuid."""
     return 1 + secrets.randbelow(_FIRST)
 
 
 def step() -> int:
-    """Return by how much a change raises a number that only ever rises."""
+    """Return the amount by which a change raises a number that never falls."""
     return 1 + secrets.randbelow(_LONGEST_STEP)
 
 
 def fresh() -> int:
-    """Return the number of a change where nobody asks which is later."""
+    """Return the number of a change that need not show its order."""
     return 1 + secrets.randbelow(_FRESH)

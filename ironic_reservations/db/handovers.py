@@ -13,7 +13,7 @@
 """Queries and statements for handovers.
 
 A row is inserted before the first act of a holder reaches Ironic, and deleted
-with the booking of the holder.
+together with the booking of the holder.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def update(connection: sa.Connection, before: handovers.Handover,
 
 def delete_of_node(connection: sa.Connection,
                    before: handovers.Handover | None) -> None:
-    """Delete the handover of a booking that is gone, as it was read."""
+    """Delete the handover of a deleted booking, if it is as it was read."""
     if before is not None:
         # DELETE FROM handovers WHERE node_uuid = ? AND holder = ?
         connection.execute(sa.delete(tables.handovers).where(

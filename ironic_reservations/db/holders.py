@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Reads who has a node now, in one statement."""
+"""Reads the holders of a node in one statement."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def read(connection: sa.Connection, node_uuid: str, now: datetime.datetime,
                     list[leases.NodeBooking]]:
     """Return the live reservation of a node, and the bookings that have it.
 
-    :param soon: bookings that start by then are returned, too.
+    :param soon: bookings that start by this time are returned, too.
     """
     # SELECT ... FROM reservations WHERE node_uuid = ?
     #   AND (it is live OR it has the node [OR it starts soon])

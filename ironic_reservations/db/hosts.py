@@ -41,8 +41,8 @@ _CAPABILITIES_BY_HOST = _CAPABILITIES.where(
 class Row:
     """A host without its node.
 
-    :ivar reservable: what the operator has set.
-    :ivar excluded: whether the configuration closes the host nevertheless.
+    :ivar reservable: the value that the operator has set.
+    :ivar excluded: whether the configuration closes the host regardless.
     """
 
     id: int
@@ -116,7 +116,7 @@ def read(connection: sa.Connection, *, ids: Collection[int] | None = None,
 
 def read_node_uuids(connection: sa.Connection,
                     node_uuids: Collection[str]) -> frozenset[str]:
-    """Return those of some nodes that are hosts."""
+    """Return the nodes among some that are hosts."""
     # SELECT node_uuid FROM hosts WHERE node_uuid IN (...)
     return frozenset(connection.execute(
         sa.select(_h.node_uuid).where(_h.node_uuid.in_(node_uuids))
@@ -136,11 +136,11 @@ def insert(connection: sa.Connection, node_uuid: str,
 
 def update(connection: sa.Connection, host_id: int, node_uuid: str,
            now: datetime.datetime, reservable: bool | None = None) -> None:
-    """Write whether a host may be leased, or only that it has changed.
+    """Write whether a host may be leased, and that it has changed.
 
     :param node_uuid: the node of the host.
     :param reservable: ``None``: keep it.
-    :raises Conflict: there is no such host any more.
+    :raises Conflict: the host does not exist any more.
     """
     # UPDATE hosts SET ... WHERE id = ? AND node_uuid = ?
     changed = {} if reservable is None else {'reservable': reservable}
@@ -181,7 +181,7 @@ def delete(connection: sa.Connection, host_id: int, node_uuid: str) -> None:
     """Close a node to leases.
 
     :param node_uuid: the node of the host.
-    :raises Conflict: there is no such host any more.
+    :raises Conflict: the host does not exist any more.
     """
     connection.execute(sa.delete(tables.host_capabilities).where(
         _c.host_id == host_id))

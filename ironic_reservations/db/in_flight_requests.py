@@ -40,8 +40,8 @@ _REQUEST = store.Rows(
     changing=('seen', 'seen_at'))
 # SELECT node_uuid, MAX(expires_at) FROM in_flight_requests
 #   WHERE node_uuid IN (...) GROUP BY node_uuid
-# Also if that has passed: a request without an answer may still be
-# carried out.
+# Past times count, too: a request without an answer may still be carried
+# out.
 _BUSY = sa.select(
     _p.node_uuid, sa.func.max(_p.expires_at, type_=tables.UTCDateTime)
 ).group_by(_p.node_uuid)
@@ -65,8 +65,8 @@ def read_busy(connection: sa.Connection,
               ) -> dict[str, datetime.datetime]:
     """Return the nodes with requests in flight.
 
-    :returns: by node uuid, when the answer to its last request is due at the
-        latest; if that has passed, the outcome is not known.
+    :returns: by node uuid, the latest time for the answer to its last request;
+        once it has passed, the outcome is unknown.
     """
     rows = (connection.execute(_BUSY) if node_uuids is None
             else connection.execute(_BUSY_OF, {'uuids': list(node_uuids)}))
@@ -80,11 +80,11 @@ def insert(connection: sa.Connection, node_uuid: str, token: str,
            act: str | None = None) -> None:
     """Write that a request is let through.
 
-    :param expires_at: when the answer is due at the latest.
+    :param expires_at: the latest time for the answer.
     :param act: the act of a ticket, or :data:`.in_flight.CHANGE`.
     """
     # INSERT INTO in_flight_requests (...) VALUES (...)
-    # Passing values beside the statement costs SQLAlchemy much less.
+    # Values as parameters cost SQLAlchemy much less.
     connection.execute(sa.insert(tables.in_flight_requests), {
         'node_uuid': node_uuid, 'token': token,
         'reservation_uuid': reservation_uuid, 'instance_uuid': instance_uuid,
@@ -96,10 +96,10 @@ def insert_use(connection: sa.Connection, node_uuid: str, token: str,
                expires_at: datetime.datetime) -> bool:
     """Write that a request is let through that uses a node.
 
-    :param expires_at: when the answer is due at the latest.
-    :returns: ``False`` if the node may be taken from its user at any moment,
-        by a ticket, also one that has been used, or by a request of a client,
-        if the outcome is not known; then nothing is written.
+    :param expires_at: the latest time for the answer.
+    :returns: ``False`` if a ticket, used or not, or a client's request with an
+        unknown outcome may take the node from its user at any moment; then
+        nothing is written.
     """
     return bool(connection.execute(_INSERT_USE, {
         'node_uuid': node_uuid, 'token': token,
@@ -116,11 +116,11 @@ def insert_ticket(connection: sa.Connection, booking: leases.NodeBooking,
     :param booking: as it was read.
     :param claimed_by: the claim under which the ticket is issued.
     :param act: the act that the ticket allows.
-    :returns: ``False`` if not; then nothing has been written.
+    :returns: ``False`` if not: nothing has been written then.
     """
     # UPDATE leases SET claimed_by = claimed_by WHERE id = ? AND claimed_by = ?
     # This locks the row, so that a process that takes the lease over
-    # either comes first, or finds this ticket.
+    # either does so first, or finds this ticket.
     if not connection.execute(
             sa.update(tables.leases)
             .where(_s.id == lease_id, _s.claimed_by == claimed_by)
@@ -149,7 +149,7 @@ def take_ticket(connection: sa.Connection, token: str, node_uuid: str,
                 expires_at: datetime.datetime) -> bool:
     """Use a ticket, if it exists and is for this act and node.
 
-    :param expires_at: when the answer to the request is due at the latest.
+    :param expires_at: the latest time for the answer to the request.
     :returns: whether it has been used.
     """
     # UPDATE in_flight_requests SET state = 'sent', expires_at = ?
@@ -164,7 +164,7 @@ def take_ticket(connection: sa.Connection, token: str, node_uuid: str,
 
 
 def void_ticket(connection: sa.Connection, token: str) -> bool:
-    """Delete a ticket that has not been used; return whether it was."""
+    """Delete an unused ticket, and return whether it was deleted."""
     # DELETE FROM in_flight_requests WHERE token = ?
     #   AND state = 'issued'
     return bool(connection.execute(
@@ -176,7 +176,7 @@ def void_ticket(connection: sa.Connection, token: str) -> bool:
 def void_tickets(connection: sa.Connection, lease_id: str) -> int:
     """Delete the unused tickets of a lease.
 
-    :returns: how many there were.
+    :returns: the number of tickets.
     """
     # DELETE FROM in_flight_requests WHERE lease_id = ?
     #   AND state = 'issued'
@@ -217,7 +217,7 @@ def mark(connection: sa.Connection, token: str, node_uuid: str,
 def delete(connection: sa.Connection, token: str, node_uuid: str) -> bool:
     """Delete a request that has been answered.
 
-    :returns: ``False`` if it was gone, so that the node was not kept for it.
+    :returns: ``False`` if there was no row; the node was not kept then.
     """
     # DELETE FROM in_flight_requests WHERE token = ? AND node_uuid = ?
     return bool(connection.execute(
@@ -227,7 +227,7 @@ def delete(connection: sa.Connection, token: str, node_uuid: str) -> bool:
 
 def delete_as_read(connection: sa.Connection,
                    row: in_flight.InFlight) -> bool:
-    """Delete a request whose outcome is known, if it is unchanged."""
+    """Delete a request with a known outcome, if it has not changed."""
     return _REQUEST.try_delete(connection, row)
 
 
@@ -235,7 +235,7 @@ def write_seen(connection: sa.Connection, row: in_flight.InFlight,
                seen: str | None, now: datetime.datetime) -> None:
     """Write the state in which Ironic shows the node of a request.
 
-    :param seen: ``None``: in no stable one.
+    :param seen: ``None``: not a stable state.
     """
     _REQUEST.try_update(connection, row, dataclasses.replace(
         row, seen=seen, seen_at=None if seen is None else now))
@@ -243,9 +243,9 @@ def write_seen(connection: sa.Connection, row: in_flight.InFlight,
 
 def shown_elsewhere(connection: sa.Connection, reservation_uuid: str,
                     token: str) -> bool:
-    """Return whether another request in flight shows a proof.
+    """Return whether another request in flight contains a proof.
 
-    :param token: the request beside others.
+    :param token: of the request that does not count.
     """
     # SELECT id FROM in_flight_requests WHERE reservation_uuid = ?
     #   AND token <> ? LIMIT 1
@@ -283,7 +283,7 @@ def read_overdue(connection: sa.Connection, now: datetime.datetime,
                  limit: int) -> list[in_flight.InFlight]:
     """Return the requests whose outcome has to be determined.
 
-    These are those past their time, the oldest first, and all allocations.
+    These are all overdue requests, the oldest first, and all allocations.
     """
     # SELECT ... FROM in_flight_requests WHERE expires_at <= ?
     #   OR (instance_uuid IS NOT NULL AND act IS NULL)

@@ -53,14 +53,14 @@ def labelled(prefix: str = '') -> tuple[sa.ColumnElement[Any], ...]:
 def reader(result: sa.CursorResult[Any], prefix: str = ''
            ) -> Callable[[sa.Row[Any]],
                          instance_reservations.InstanceReservation]:
-    """Return what makes an instance reservation of a row."""
+    """Return a function that reads an instance reservation from a row."""
     made = _ASKED.reader(result, 'request', 'flavor', prefix=prefix)
     request = store.values_of(result, f'{prefix}request')
     return lambda row: made(row, *_read(request(row)))
 
 
-# The statements are built once: building one takes longer than all else
-# that SQLAlchemy does for a few rows.
+# The statements are built once: building one takes longer than all other
+# work of SQLAlchemy for a few rows.
 _ALL = sa.select(*labelled())
 # SELECT ... FROM instance_reservations WHERE reservation_id IN
 #   (SELECT id FROM lease_reservations WHERE lease_id IN (...))

@@ -12,9 +12,9 @@
 
 """Connections to SQLite that are kept between transactions.
 
-oslo.db opens one for each transaction.  To open the file, to read its schema,
-and to write its log back when the last connection is closed takes longer than
-most transactions.
+oslo.db opens one for each transaction. It takes longer than most transactions
+to open the file, to read its schema, and to write its log back when the last
+connection is closed.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _engines: weakref.WeakSet[sa.Engine] = weakref.WeakSet()
 
 
 def keep(engine: sa.Engine, file: pathlib.Path, most: int) -> None:
-    """Have an engine keep its connections to a SQLite file.
+    """Make an engine keep its connections to a SQLite file.
 
-    :param most: how many of them are kept; more may be open at a time.
+    :param most: the number of kept connections; more may be open at a time.
     """
     made = engine.pool
-    # With the listeners of the pool that it replaces, which make the
-    # settings of each connection.
+    # It has the listeners of the pool that it replaces, which set up each
+    # connection.
     engine.pool = pool.QueuePool(
         made._creator, pool_size=most, max_overflow=-1, use_lifo=True,
         _dispatch=made.dispatch, dialect=engine.dialect)
@@ -49,8 +49,8 @@ def keep(engine: sa.Engine, file: pathlib.Path, most: int) -> None:
         record.info[_FILE] = _identity(file)
 
     def taken(connection: Any, record: Any, proxy: Any) -> None:
-        # A backup may have been put in its place, without the log of
-        # the old file, which SQLite would apply to it.
+        # A backup may have replaced the file. SQLite would apply the log of
+        # the old file to it.
         if record.info[_FILE] != _identity(file):
             raise sa.exc.DisconnectionError(f'{file} is another file by now')
     sa.event.listen(engine, 'connect', opened)
@@ -67,7 +67,7 @@ def _identity(file: pathlib.Path) -> tuple[int, int] | None:
 
 
 def _close_unused() -> None:
-    """Close the connections that nobody uses at present.
+    """Close the connections that no thread uses at present.
 
     A process must neither use nor close a connection to SQLite that its
     parent has opened.

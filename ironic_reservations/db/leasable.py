@@ -37,7 +37,7 @@ def read_unopened(connection: sa.Connection, *, names: Collection[str],
     """Return the nodes of Ironic that are neither hosts nor closed.
 
     :param names: names and uuids of closed nodes.
-    :param traits: a node with any of these is closed.
+    :param traits: each node with any of these is closed.
     :param among: only these nodes.
     """
     # SELECT uuid FROM nodes WHERE NOT EXISTS (SELECT ... FROM hosts ...) ...
@@ -54,7 +54,7 @@ def read_other(connection: sa.Connection, *, names: Collection[str],
     """Return hosts whose ``excluded`` differs from the configuration.
 
     :param names: names and uuids of closed nodes.
-    :param traits: a node with any of these is closed.
+    :param traits: each node with any of these is closed.
     :param excluded: the value that the hosts should have.
     :param among: only these nodes.
     :returns: the uuids of their nodes.
@@ -70,10 +70,10 @@ def read_other(connection: sa.Connection, *, names: Collection[str],
 
 def read_gone(connection: sa.Connection, *,
               among: Collection[str] | None = None) -> list[str]:
-    """Return hosts whose nodes are gone from Ironic, and that are unused.
+    """Return unused hosts whose nodes are gone from Ironic.
 
-    An operator has set neither a capability nor ``reservable`` of them, and
-    they have no bookings.
+    Unused hosts have no bookings, and no operator has set ``reservable`` or a
+    capability of them.
 
     :returns: the uuids of their nodes.
     """
@@ -115,7 +115,7 @@ def delete(connection: sa.Connection, node_uuids: Collection[str], *,
            now: datetime.datetime) -> None:
     """Close nodes to leases.
 
-    :param now: not used; for the same signature as :func:`update`.
+    :param now: not used; the signature is that of :func:`update`.
     :raises Conflict: one of them has been deleted already.
     """
     for row in hosts.read(connection, node_uuids=node_uuids):

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Flags of leases that lack nodes, or had nodes replaced."""
+"""Flags of leases with missing or replaced nodes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def flag_replaced(connection: sa.Connection,
     To be called in the transaction that moves their bookings.
 
     :param reservation_ids: the lease reservations with a new node.
-    :param lacking: those of them that still lack another node.
+    :param lacking: the ones among them that still lack another node.
     """
     if not reservation_ids:
         return
@@ -87,8 +87,8 @@ def _outdate(connection: sa.Connection, which: sa.ColumnElement[bool],
              given: Mapping[str, Any] | None = None, **changed: Any) -> None:
     """Change the generations of leases without comparing them.
 
-    That is safe, since what is written depends on the bookings, not on
-    the leases; others only have to read the leases again.
+    That is safe, since the flags depend on the bookings, not on the leases;
+    other transactions only have to read the leases again.
     """
     # UPDATE leases SET generation = ?, ...
     #   WHERE id IN (SELECT lease_id FROM lease_reservations WHERE ...)

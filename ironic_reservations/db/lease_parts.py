@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Caches leases that were listed until they change."""
+"""Caches listed leases until they change."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Listed:
     """A lease as it was last listed.
 
     Each change of a lease raises its generation, except for changes of
-    ``waiting`` and of its bookings, which other requests move. These are read
+    ``waiting``, and of its bookings, which other requests move. Both are read
     again and compared, so that no page shows stale values.
     """
 
@@ -78,8 +78,8 @@ class KnownParts:
 
         Their bookings and ``waiting`` still have to be compared.
 
-        :param generations: ids and generations of leases, as their rows have
-            them.
+        :param generations: ids and generations of leases, as read from their
+            rows.
         """
         found = {}
         with self._lock:
@@ -90,7 +90,7 @@ class KnownParts:
         return found
 
     def keep(self, listed: Iterable[Listed]) -> None:
-        """Store leases, each with bookings and generation of one moment."""
+        """Store leases, each read with its bookings at one moment."""
         with self._lock:
             for each in listed:
                 self._forget(each.lease.id)

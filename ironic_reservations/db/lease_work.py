@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Claims in the rows of ``leases``: which worker works on which lease.
+"""Claims of workers in the rows of ``leases``.
 
-Any number of processes claim leases that are due, the oldest first. A claim
-expires, so that the leases of a process that died are claimed by another one.
+Any number of processes claim leases that are due, the oldest first. Claims
+expire, so that another process can claim the leases of a process that died.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def read_due(connection: sa.Connection, now: datetime.datetime,
              limit: int) -> list[str]:
     """Return the ids of leases that are due and not claimed.
 
-    They are ordered by the time at which they were due.
+    They are ordered by the time at which they became due.
     """
     # SELECT id FROM leases WHERE due_at <= ? AND (nobody's claim)
     #   ORDER BY due_at, id LIMIT ?
@@ -70,7 +70,7 @@ def read_due(connection: sa.Connection, now: datetime.datetime,
 def take(connection: sa.Connection, lease_ids: Collection[str], token: str,
          now: datetime.datetime,
          until: datetime.datetime) -> list[Claim]:
-    """Claim leases, except those that others have claimed first.
+    """Claim leases, except for leases that others claimed first.
 
     :param token: a token that is never used again.
     """
@@ -89,7 +89,7 @@ def lock(connection: sa.Connection, lease_id: str,
          now: datetime.datetime) -> bool:
     """Keep a lease from being claimed until the end of the transaction.
 
-    :returns: whether somebody has claimed it already.
+    :returns: whether a worker has claimed it already.
     """
     # SELECT claimed_until FROM leases WHERE id = ? FOR UPDATE
     until = connection.execute(
@@ -100,7 +100,7 @@ def lock(connection: sa.Connection, lease_id: str,
 
 def extend(connection: sa.Connection, claims: Collection[Claim],
            until: datetime.datetime) -> frozenset[Claim]:
-    """Extend claims, and return those that still hold."""
+    """Extend claims, and return the claims that are still valid."""
     if not claims:
         return frozenset()
     # UPDATE leases SET claimed_until = ?
@@ -120,19 +120,19 @@ def give_back(connection: sa.Connection, claim: Claim,
               due_at: datetime.datetime | None, generation: int,
               now: datetime.datetime, waiting: str | None = None,
               attempts: int = 0) -> bool:
-    """Release a lease, and write when it is due next.
+    """Release a lease, and write the time when it is due next.
 
-    :param due_at: when; ``None``: never.
+    :param due_at: that time; ``None``: never.
     :param generation: the generation of the lease for which ``due_at`` was
         computed; if the lease has changed since, it is due at once.
-    :param waiting: why the next step has to wait.
+    :param waiting: the reason why the next step has to wait.
     :returns: ``False`` if another worker had claimed the lease already.
     """
     # UPDATE leases SET claimed_by = NULL, ...,
     #   due_at = CASE WHEN generation <> ? THEN now
     #                 WHEN due_at = ? THEN ? ELSE due_at END
     #   WHERE id = ? AND claimed_by = ?
-    # If due_at has changed, somebody woke the lease.
+    # If due_at has changed, another process woke the lease.
     due = sa.case((_s.generation != generation, sa.bindparam(
         'now', now, type_=_s.due_at.type)),
         (_s.due_at == claim.due_at, sa.bindparam(
@@ -147,7 +147,7 @@ def give_back(connection: sa.Connection, claim: Claim,
 
 def drop(connection: sa.Connection,
          claims: Collection[claimed_rows.Taken]) -> None:
-    """Release leases that nobody works on."""
+    """Release leases that no worker works on."""
     claimed_rows.drop(connection, tables.leases, claims)
 
 
@@ -155,14 +155,14 @@ def wake(connection: sa.Connection, node_uuids: Collection[str],
          now: datetime.datetime) -> None:
     """Make leases due that have, or wait for, one of some nodes.
 
-    Also those that are claimed, since their workers may have read the
-    nodes before; give_back() then keeps this time.
+    Claimed leases are included, since their workers may have read the nodes
+    before; give_back() then keeps this time.
     """
     if not node_uuids:
         return
     # SELECT DISTINCT lease_id FROM lease_reservations JOIN reservations ...
     #   WHERE node_uuid IN (...) AND starts_at <= ?
-    # Read apart, since MariaDB would look at all leases to find these.
+    # A separate query, since MariaDB would otherwise read all leases.
     concerned = connection.execute(
         sa.select(_l.lease_id).distinct()
         .join_from(tables.reservations, tables.lease_reservations,
@@ -178,7 +178,7 @@ def make_due(connection: sa.Connection, lease_ids: Collection[str],
              now: datetime.datetime) -> None:
     """Make leases due.
 
-    Also those that are claimed, as in :func:`wake`.
+    Claimed leases are included, as in :func:`wake`.
     """
     # UPDATE leases SET due_at = ?
     #   WHERE id IN (...) AND (due_at > ? OR claimed_until > ?)
@@ -191,9 +191,9 @@ def make_due(connection: sa.Connection, lease_ids: Collection[str],
 
 @dataclasses.dataclass(frozen=True)
 class Short:
-    """A booking whose lease has started, and has not got the node yet.
+    """A booking whose lease has started, but does not have the node yet.
 
-    :ivar uuid: of the booking.
+    :ivar uuid: the uuid of the booking.
     """
 
     lease_id: str
@@ -206,7 +206,8 @@ def read_short(connection: sa.Connection, now: datetime.datetime,
                until: datetime.datetime) -> list[Short]:
     """Return the bookings of leases that wait for their nodes.
 
-    Those that are due by a time are left out, unless somebody works on them.
+    Leases that are due by a time are left out, unless a worker has claimed
+    them.
     """
     # SELECT lease_id, uuid, node_uuid, expires_at FROM reservations
     #   JOIN lease_reservations ON ... JOIN leases ON ...
@@ -243,9 +244,9 @@ def read_awaited(connection: sa.Connection, now: datetime.datetime) -> bool:
 
 def count_waiting(connection: sa.Connection,
                   until: datetime.datetime) -> int:
-    """Return how many leases that wait are due by a time.
+    """Return the number of waiting leases that are due by a time.
 
-    :returns: no more than 10,000.
+    :returns: at most 10,000.
     """
     # SELECT COUNT(*) FROM (SELECT id FROM leases
     #   WHERE due_at <= ? AND waiting IS NOT NULL LIMIT 10000)
@@ -260,7 +261,7 @@ def read_concerned(connection: sa.Connection,
                    ) -> frozenset[str]:
     """Return nodes that are hosts, or that a lease still has.
 
-    :param node_uuids: among which; ``None``: among all.
+    :param node_uuids: among these nodes; ``None``: among all.
     """
     # SELECT node_uuid FROM hosts UNION SELECT node_uuid FROM reservations
     #   WHERE state IN ('bound', 'ending')
@@ -287,8 +288,8 @@ def read_flags(connection: sa.Connection,
     """Return the flags of live leases.
 
     :param reservation_ids: lease reservations to return in any case.
-    :returns: by the id of the lease reservation: these and all that are
-        flagged, or whose lease is.
+    :returns: by the id of the lease reservation; reservations are included if
+        they or their leases are flagged.
     """
     # SELECT id, lease_id, missing_resources, degraded
     #   FROM lease_reservations JOIN leases ON ... WHERE status IN (...)
@@ -309,7 +310,7 @@ def read_flags(connection: sa.Connection,
 
 def count(connection: sa.Connection
           ) -> dict[leases.LeaseStatus, tuple[int, int]]:
-    """Count leases by status: all, and those with a reason to wait.
+    """Count leases by status: all leases, and leases with a reason to wait.
 
     TERMINATED leases are left out, since they are kept for months.
     """

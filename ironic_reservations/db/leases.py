@@ -62,10 +62,10 @@ _EVENT = store.Rows(
     changing=('time', 'status', 'updated_at'),
     where=(_e.lease_id == _OF_LEASE,))
 _COLUMNS = (*_LEASE.columns, *_BETWEEN.columns, *_QUEUED.columns)
-#: The columns that show whether a cached lease is up to date.
+#: The columns that show whether a cached lease is current.
 _HEAD = (_s.id, _s.generation, _s.waiting)
-# The statements are built once: building one takes longer than all else
-# that SQLAlchemy does for a few rows.
+# The statements are built once: building one takes longer than all other
+# work of SQLAlchemy for a few rows.
 _IDS = sa.bindparam('ids', expanding=True)
 # SELECT ... FROM leases WHERE id IN (...) ORDER BY created_at, id
 _BY_ID = sa.select(*_COLUMNS).where(_s.id.in_(_IDS)).order_by(_s.created_at,
@@ -73,9 +73,9 @@ _BY_ID = sa.select(*_COLUMNS).where(_s.id.in_(_IDS)).order_by(_s.created_at,
 # SELECT ... FROM lease_reservations WHERE lease_id IN (...) ORDER BY place
 _RESERVATIONS = sa.select(*_PART.columns, _l.lease_id).where(
     _l.lease_id.in_(_IDS)).order_by(_l.place)
-# ``literal_column``, so that the ids are its only parameters. Events of
-# the same time are ordered by their kind: the warning before the end of a
-# short lease may be due at its start.
+# ``literal_column``, so that the ids are the only parameters. Events at
+# the same time are ordered by kind: the warning before the end of a short
+# lease may be due at its start.
 _EVENTS = sa.select(*_EVENT.columns, _e.lease_id).where(
     _e.lease_id.in_(_IDS)).order_by(
     _e.time, sa.case(*(
@@ -92,16 +92,17 @@ _DELETE_EVENTS = sa.delete(tables.lease_events).where(_e.lease_id.in_(_IDS))
 # DELETE FROM lease_reservations WHERE lease_id IN (...)
 _DELETE_RESERVATIONS = sa.delete(tables.lease_reservations).where(
     _l.lease_id.in_(_IDS))
-#: The statuses of leases that still have something, or will.
+#: The statuses of leases that have nodes, or will have nodes.
 KEPT = tuple(status.value for status in leases.LeaseStatus
              if status is not leases.LeaseStatus.TERMINATED)
 
 
 def read(connection: sa.Connection,
          lease_ids: Collection[str]) -> list[leases.Lease]:
-    """Return whole leases, in four statements however many there are.
+    """Return whole leases.
 
-    If any of them has instances, it takes one more.
+    This takes four statements for any number of leases, and a fifth one if any
+    of them has instances.
     """
     return _whole(connection, connection.execute(
         _BY_ID, {'ids': list(lease_ids)}))
@@ -123,8 +124,8 @@ def read_page(connection: sa.Connection, project_id: str | None,
     """Return leases, the oldest first.
 
     :param project_id: of this project; ``None``: of all.
-    :param marker: the last one of the previous page.
-    :param ended_since: leave out leases that ended before.
+    :param marker: the last lease of the previous page.
+    :param ended_since: omit leases that ended before this time.
     :param known: a cache; it requires a connection whose queries see one
         consistent state.
     """
@@ -143,7 +144,7 @@ def read_page(connection: sa.Connection, project_id: str | None,
 
 def _first(query: sa.Select[Any], marker: leases.Lease | None,
            limit: int | None) -> sa.Select[Any]:
-    """Return the first rows of a query after those of the previous page."""
+    """Return the rows of a query that follow the previous page."""
     if marker is not None:
         # The first condition is for the index.
         query = query.where(
@@ -159,7 +160,7 @@ def _shown(project_id: str | None, marker: leases.Lease | None,
     #   UNION ALL SELECT id
     #   FROM leases WHERE status = 'TERMINATED' AND updated_at >= ?
     # One SELECT for each status, so that each reads no more of its
-    # index than a page, however many leases there are, or ended before.
+    # index than a page, for any number of live or past leases.
     whose = [] if project_id is None else [_s.project_id == project_id]
     return sa.union_all(*(
         sa.select(_first(
@@ -185,7 +186,7 @@ def read_forgettable(connection: sa.Connection, before: datetime.datetime,
 
 def _listed(connection: sa.Connection, rows: Sequence[sa.Row[Any]],
             known: lease_parts.KnownParts) -> list[leases.Lease]:
-    """Return whole leases, reading only what is not in the cache."""
+    """Return whole leases; read only the parts that are not cached."""
     kept = known.find((row.id, row.generation) for row in rows)
     briefs = db_bookings.read_briefs(connection, kept) if kept else {}
     moved = [lease_id for lease_id, each in kept.items()
@@ -269,7 +270,7 @@ def count_live(connection: sa.Connection, project_id: str | None,
                *without: str) -> int:
     """Count the leases of a project that are not over.
 
-    :param without: ids of leases to leave out.
+    :param without: ids of leases to omit.
     """
     # SELECT COUNT(*) FROM leases WHERE status IN (...)
     #   AND project_id = ? AND id NOT IN (...)
@@ -329,7 +330,7 @@ def update(connection: sa.Connection, before: leases.Lease,
 
     :param before: as it was read; only differences are written.
     :param due_at: when the reconciler has to work on it next.
-    :returns: its new generation; 0 if somebody else has changed it since.
+    :returns: its new generation; 0 if another process has changed it since.
     :raises Conflict: a part of it has changed since.
     """
     generation = db_generations.fresh()
@@ -374,7 +375,7 @@ def read_of_reservations(connection: sa.Connection,
 def delete(connection: sa.Connection, lease: leases.Lease) -> bool:
     """Delete a lease without bookings.
 
-    :returns: ``False`` if somebody else has changed it since.
+    :returns: ``False`` if another process has changed it since.
     """
     return delete_many(connection, [lease])
 
@@ -383,7 +384,7 @@ def delete_many(connection: sa.Connection,
                 gone: Collection[leases.Lease]) -> bool:
     """Delete leases without bookings, all or none.
 
-    :returns: ``False`` if somebody else has changed one of them since; the
+    :returns: ``False`` if another process has changed one of them since; the
         transaction then has to be rolled back.
     :raises Conflict: a part of one has changed since.
     """
@@ -391,8 +392,8 @@ def delete_many(connection: sa.Connection,
         return True
     given = {'ids': [lease.id for lease in gone], 'pairs': [
         (lease.id, lease.generation) for lease in gone]}
-    # The generations first, so that nobody changes a part meanwhile; the
-    # leases last, since the other rows refer to them.
+    # The generations first, so that no other transaction changes a part
+    # meanwhile; the leases last, since the other rows refer to them.
     # UPDATE leases SET generation = ?
     #   WHERE id IN (...) AND (id, generation) IN ((?, ?), ...)
     written = db_generations.fresh()

@@ -35,17 +35,17 @@ LOG = log.getLogger(__name__)
 
 _HERE = pathlib.Path(__file__).parent / 'migrations'
 
-#: Tables that a downgrade may empty without asking: they are filled again when
-#: needed, or belong to rows of other tables.
+#: Tables that a downgrade may empty without permission: they are filled again
+#: when needed, or belong to rows of other tables.
 _NOT_ASKED = frozenset({
     tables.nodes, tables.node_traits, tables.claims, tables.changes,
     tables.providers_seen, tables.placement_drift, tables.host_capabilities,
     tables.lease_reservations, tables.lease_events,
     tables.maintenance_nodes, tables.usable_bookings, tables.observations})
 
-#: What alembic says if another one has changed the revision meanwhile.
+#: The message of alembic if another migration has changed the revision.
 _NOT_THE_REVISION = 'expected to match one row'
-#: How often a migration begins that others are in the way of.
+#: How often a migration is tried that conflicts with others.
 _TIMES = 5
 
 
@@ -81,7 +81,7 @@ def version(database: db_connection.Database) -> str | None:
 def check_known(database: db_connection.Database) -> None:
     """Check that this release knows the revision of the database.
 
-    :raises UnknownRevision: it does not, so that it cannot say what there is.
+    :raises UnknownRevision: it does not, and so cannot use the schema.
     """
     _check_known(version(database))
 
@@ -105,10 +105,10 @@ def upgrade(database: db_connection.Database, revision: str = 'head',
     Steps that have been done already are skipped.
 
     :param wait: how long to wait for another migration, in seconds.
-    :raises AnotherMigrates: it takes longer than that.
+    :raises AnotherMigrates: the wait would be longer.
     :raises TableInUse: another program has locked a table.
-    :raises UnknownRevision: there is no such revision, or the database is at
-        one that this release does not know.
+    :raises UnknownRevision: the revision does not exist, or this release does
+        not know the revision of the database.
     :raises DatabaseUnavailable: the database does not answer, or refuses.
     """
     _run(database, command.upgrade, revision, wait)
@@ -118,7 +118,7 @@ def create_schema(database: db_connection.Database) -> None:
     """Create all tables in an empty database.
 
     :raises ValueError: there are tables already.
-    :raises UnknownRevision: another version has made them.
+    :raises UnknownRevision: another release has created tables.
     """
     check_known(database)
     if version(database) is not None:
@@ -134,7 +134,7 @@ def downgrade(database: db_connection.Database, revision: str,
 
     :param accept_loss: drop tables and columns even if they contain data.
     :param wait: as for :func:`upgrade`.
-    :raises WouldLoseRows: they do, and ``accept_loss`` is false.
+    :raises WouldLoseRows: they contain data, and ``accept_loss`` is false.
     :raises UnknownRevision: as for :func:`upgrade`.
     """
     check_known(database)
@@ -164,9 +164,9 @@ def _held(database: db_connection.Database) -> dict[str, int]:
 def ensure_sqlite(database: db_connection.Database) -> None:
     """Create or upgrade the tables of a SQLite file.
 
-    On MariaDB and PostgreSQL, the operator decides when that is done.
+    On MariaDB and PostgreSQL, the operator decides when to upgrade.
 
-    :raises UnknownRevision: another version has made the file.
+    :raises UnknownRevision: another release has created the file.
     """
     if database.engine.dialect.name == 'sqlite' and (
             version(database) != head()):
@@ -181,7 +181,7 @@ def _run(database: db_connection.Database,
             _run_once(database, step, revision, wait)
             return
         except migration_turn.Overtaken as exc:
-            # What the other one has done is skipped.
+            # Steps that the other migration has done are skipped.
             if not left:
                 raise migration_lock.AnotherMigrates(
                     'another process changes the same tables at the same time '
@@ -195,7 +195,7 @@ def _revision(connection: sa.Connection) -> str | None:
     revision = migration.MigrationContext.configure(
         connection).get_current_revision()
     if not began:
-        # Alembic would leave its transaction to us.
+        # Alembic would not commit inside an open transaction.
         connection.rollback()
     return revision
 
@@ -206,8 +206,8 @@ def _run_once(database: db_connection.Database,
     config = _config()
     with db_connection.translated(), migration_lock.alone(
             database, wait) as connection:
-        # Not before, since SQLite does not answer while another one
-        # migrates.
+        # Not before, since SQLite does not answer during another
+        # migration.
         _check_known(_revision(connection))
         config.attributes['connection'] = connection
         try:

@@ -13,8 +13,8 @@
 """Ensures that one migration of a database runs at a time.
 
 The lock is released when the process or its host dies: on PostgreSQL it is an
-advisory lock, on SQLite that of a file beside the database, and on MariaDB a
-row that all nodes of a cluster have (:mod:`.migration_turn`).
+advisory lock, on SQLite the lock of a file beside the database, and on MariaDB
+a row that all nodes of a cluster have (:mod:`.migration_turn`).
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ from ironic_reservations.db import sqlite_file
 #: How long to wait for another migration of the database, in seconds.
 WAIT = 600
 
-#: How long to wait for the lock of a table, in seconds. Others that need the
-#: table meanwhile wait for the migration.
+#: How long to wait for the lock of a table, in seconds. Other users of the
+#: table wait for the migration meanwhile.
 _TABLE_WAIT = 30
 
 _MYSQL = ('mysql', 'mariadb')
-#: Variables of the sessions that migrate, on MariaDB.
+#: The variables of a session that migrates, on MariaDB.
 _UNLIMITED = {'max_statement_time': 0, 'idle_transaction_timeout': 0,
               'lock_wait_timeout': _TABLE_WAIT,
               'innodb_lock_wait_timeout': _TABLE_WAIT}
-#: Of those that say whose turn it is.
+#: The variables of a session that reads or writes the row of the turn.
 _OF_THE_TURN = {'max_statement_time': 5, 'lock_wait_timeout': 5,
                 'innodb_lock_wait_timeout': 5}
-#: The errors of MariaDB where two make the same change at once: what is to be
-#: made is there, what is to be dropped is gone, or the table is another one.
+#: The errors of MariaDB if two migrations make the same change at once: the
+#: object to create exists, the object to drop is gone, or a table has changed.
 _OF_TWO_AT_ONCE = (1050, 1051, 1060, 1061, 1062, 1091, 1213, 1684)
 
 #: The errors of MariaDB and PostgreSQL for a lock timeout.
@@ -79,9 +79,9 @@ def alone(database: db_connection.Database,
     which ends with the block.
 
     :param wait: how long to wait for another migration, in seconds.
-    :raises AnotherMigrates: it takes longer than that.
+    :raises AnotherMigrates: the wait would be longer.
     :raises TableInUse: another program has locked a table.
-    :raises Overtaken: another one, that was taken for dead, was not.
+    :raises Overtaken: another migration seemed to be dead, and is not.
     """
     with _engine(database, _UNLIMITED) as engine:
         name = engine.dialect.name
@@ -113,8 +113,8 @@ def _engine(database: db_connection.Database,
             url: sa.URL | None = None) -> Iterator[sa.Engine]:
     """Open an engine without the limits of requests.
 
-    :param variables: of sessions of MariaDB.
-    :param url: by default that of the database.
+    :param variables: the variables of sessions on MariaDB.
+    :param url: by default the URL of the database.
     """
     usual = database.engine
     if usual.dialect.name == 'sqlite' and usual.url.database in (
@@ -150,7 +150,7 @@ def _sqlite(engine: sa.Engine, wait: float) -> Iterator[sa.Connection]:
         enforced, = driver.execute('PRAGMA foreign_keys').fetchone()
         driver.execute('PRAGMA foreign_keys = OFF')
         try:
-            # Keeps oslo.db from beginning another one.
+            # Keeps oslo.db from beginning another transaction.
             connection.info['in_transaction'] = True
             with connection.begin():
                 connection.exec_driver_sql('BEGIN IMMEDIATE')
@@ -193,8 +193,8 @@ def _postgresql(engine: sa.Engine, wait: float) -> Iterator[sa.Connection]:
             connection.exec_driver_sql(f'SET LOCAL {limit} = 0')
         _set_local_lock_timeout(connection, wait)
         try:
-            # Of the transaction and not of the session: a pooler may
-            # give each transaction another one.
+            # The lock belongs to the transaction, since a pooler may give
+            # each transaction another session.
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(
                 _number('ironic_reservations migration'))))
         except Exception as exc:

@@ -15,14 +15,16 @@
 
 GET_LOCK belongs to one server: on a Galera cluster each node has its own, and
 some releases refuse it there. The turn is therefore a row that all nodes have.
-Whoever migrates has written its token there and counts on, again and again;
-the row is taken by a comparison with what was read, of which Galera lets one
-win. Once the row has stood still for as many looks as its holder would have
-needed several times over, the holder is dead, and its turn is over.
+The holder of the turn has written its token to the row, and raises a counter
+there at regular intervals. Another migration takes the row by a comparison
+with the values that it read; if several try, Galera commits one of them. A
+waiting migration reads the row at intervals. If the row is the same in so many
+reads that its holder should have raised the counter several times, the holder
+counts as dead, and its turn is over.
 
-No clock is asked, since those of a cluster's nodes may differ. A look that was
-held up itself, as all of a cluster is by a change of a table, is no sign of
-death: the looks are counted anew.
+No clock is compared, since the clocks of a cluster's nodes may differ. A read
+that was delayed itself is no sign of death, since a change of a table delays
+the whole cluster: the reads are then counted from zero again.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ TABLE = sa.Table(
     sa.Column('holder', sa.String(255)),
     mysql_engine='InnoDB', mysql_charset='utf8mb4')
 _ROW = 1
-#: The errors of MariaDB that pass: lock timeout, deadlock, "no such table", a
+#: The temporary errors of MariaDB: lock timeout, deadlock, "no such table", a
 #: node of a cluster that is not ready, and two for an answer that takes long.
 _AGAIN = (1205, 1213, 1146, 1047, 1969, 2013)
 
@@ -62,7 +64,7 @@ class Overtaken(Exception):
 class StillTaken(Exception):
     """Another migration has had the turn for too long.
 
-    :param holder: the host and the process, for people.
+    :param holder: the host and the process, for the error message.
     """
 
     def __init__(self, holder: str) -> None:
@@ -75,8 +77,8 @@ class Pace:
     """How often the row is written and read.
 
     :ivar beat: the pause of the holder, in seconds.
-    :ivar pause: the pause of whoever waits, in seconds.
-    :ivar looks: how many looks have to find the row unchanged.
+    :ivar pause: the pause of a waiting migration, in seconds.
+    :ivar looks: how many reads have to find the row unchanged.
     """
 
     beat: float = 2.0
@@ -113,10 +115,10 @@ class Turn:
 
     @contextlib.contextmanager
     def taken(self, wait: float) -> Iterator[None]:
-        """Have the turn for a block.
+        """Keep the turn for a block.
 
         :param wait: how long to wait for it, in seconds.
-        :raises StillTaken: another one has it for longer than that.
+        :raises StillTaken: another migration keeps it for longer.
         """
         self._take(wait)
         beating = threading.Thread(target=self._beat, daemon=True,
@@ -130,12 +132,12 @@ class Turn:
             self._give_back()
 
     def check(self, *_: Any) -> None:
-        """Check that the turn has not been taken by another one.
+        """Check that no other migration has taken the turn.
 
         A listener for the ``before_cursor_execute`` event of the connection
         that migrates.
 
-        :raises Overtaken: it has.
+        :raises Overtaken: another migration has taken it.
         """
         if self._is_stale():
             with _not_now():
@@ -168,7 +170,7 @@ class Turn:
             time.sleep(min(self._pace.pause, left))
 
     def _look(self) -> _Seen | None:
-        """Return the row, made if there is none; ``None``: not now."""
+        """Return the row, inserted if missing; ``None``: try again later."""
         with _not_now(), self._engine.connect() as connection:
             if not sa.inspect(connection).has_table(TABLE.name):
                 connection.execute(sa.schema.CreateTable(
@@ -188,9 +190,9 @@ class Turn:
         return None if found is None else _Seen(*found)
 
     def _is_mine_after(self, seen: _Seen, is_dead: bool) -> bool:
-        """Take the turn if nobody has it, and return whether it is ours."""
+        """Take the turn if it is free, and return whether it is ours."""
         if seen.token == self._token:
-            # It was taken, and the answer was lost.
+            # An earlier attempt took it, and the answer was lost.
             return True
         if seen.token is not None and not is_dead:
             return False
@@ -235,7 +237,7 @@ class Turn:
 
 @contextlib.contextmanager
 def _not_now() -> Iterator[None]:
-    """Pass over errors because of which something is tried again."""
+    """Ignore errors after which the caller tries again."""
     try:
         yield
     except Exception as exc:

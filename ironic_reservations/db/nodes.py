@@ -39,7 +39,7 @@ from ironic_reservations.model import visibility
 
 _n = tables.nodes.c
 _r = tables.reservations.c
-#: What a pick needs of a node whose other facts are conditions already.
+#: The columns that a pick needs; the other facts are conditions of the query.
 _PICKED = (_n.uuid, _n.generation, _n.resource_class, _n.owner, _n.lessee)
 _UUIDS = sa.bindparam('uuids', expanding=True)
 
@@ -72,12 +72,12 @@ _NODE = store.Rows(
     as_read=('uuid', 'generation'),
     decode={'properties': _properties, 'inventories': _inventories},
     encode={'properties': _of_properties, 'inventories': _of_inventories})
-#: What Ironic says of a node.
+#: The facts that Ironic returns of a node.
 _FACTS = tuple(column.key for column in _NODE.columns
                if column.key not in ('uuid', 'generation'))
 # SELECT uuid, generation, name, ... FROM nodes
 # The statements of requests are built once: building one takes longer
-# than all else that SQLAlchemy does for it.
+# than all other work of SQLAlchemy for it.
 _NODES = sa.select(*_NODE.columns)
 _NODES_BY_UUID = _NODES.where(_n.uuid.in_(_UUIDS))
 # SELECT node_uuid, trait FROM node_traits
@@ -110,7 +110,7 @@ def read_nodes(connection: sa.Connection, uuids: Collection[str] | None = None,
 
 def read_state_since(connection: sa.Connection,
                      node: mirrored_node.Node) -> datetime.datetime | None:
-    """Return since when the mirror has shown a node as Ironic does now.
+    """Return since when the mirror has shown a node's state and instance.
 
     :returns: ``None`` if the mirror shows another state or instance.
     """
@@ -166,13 +166,13 @@ def read_classes(connection: sa.Connection) -> list[str]:
 class _Shape:
     """The form of a query for nodes, without its values.
 
-    :ivar classes: whether resource classes are required,
-    :ivar sole: and whether that is a single one.
-    :ivar others: whether some are excluded.
-    :ivar traits: how many traits are required,
-    :ivar forbidden: and how many are excluded.
-    :ivar everything: whether the caller may see all nodes,
-    :ivar project: or those of a project.
+    :ivar classes: whether resource classes are required.
+    :ivar sole: whether a single resource class is required.
+    :ivar others: whether some resource classes are excluded.
+    :ivar traits: the number of required traits.
+    :ivar forbidden: the number of excluded traits.
+    :ivar everything: whether the caller may see all nodes.
+    :ivar project: whether the caller may see the nodes of a project.
     """
 
     classes: bool
@@ -198,8 +198,8 @@ class _Shape:
         """Return the conditions on rows of ``nodes``."""
         found: list[conditions.Condition] = []
         if self.sole:
-            # SQLAlchemy writes lists of values into a statement each
-            # time.
+            # SQLAlchemy writes lists of values into a statement at each
+            # execution.
             found.append(_n.resource_class == sa.bindparam('class'))
         elif self.classes:
             found.append(_n.resource_class.in_(
@@ -252,7 +252,7 @@ class _Range(enum.Enum):
 
 
 def _not_booked_now(shape: _Shape, hosts: bool) -> list[conditions.Condition]:
-    """Return the conditions on a node that can be reserved for a moment."""
+    """Return the conditions on a node that can be reserved at present."""
     return [*shape.conditions(), *(condition for _, condition in
                                    conditions.requirements(conditions.NOW,
                                                            hosts))]
@@ -271,8 +271,7 @@ def _candidates(shape: _Shape, hosts: bool, part: _Range,
     #   AND NOT EXISTS (a live reservation) AND NOT EXISTS (one in flight)
     #   AND NOT EXISTS (a lease that has it) AND NOT EXISTS (one to come)
     #   AND uuid >= ? ORDER BY uuid LIMIT ?
-    # Numbers, since PostgreSQL may answer EXISTS by reading all
-    # reservations.
+    # Numbers, since PostgreSQL may read all reservations for EXISTS.
     related = (_counted(_r.node_uuid == _n.uuid)
                + _counted(_r.instance_uuid == sa.bindparam('instance')))
     if by_uuid:
@@ -292,11 +291,11 @@ def _counted(condition: conditions.Condition) -> sa.ScalarSelect[int]:
 
 @dataclasses.dataclass(frozen=True)
 class Candidates:
-    """Nodes that appear to be free, and not to be promised for later.
+    """Nodes that appear to be free now, and not promised for later.
 
-    :ivar nodes: by uuid, in order; with what a pick needs, and no more.
+    :ivar nodes: by uuid, in order; only with the facts that a pick needs.
     :ivar related: whether there may be reservations, live or not, of these
-        nodes, of the instance or with the uuid that were asked for.
+        nodes, of the requested instance or with the requested uuid.
     """
 
     nodes: Mapping[str, mirrored_node.Node]
@@ -311,10 +310,10 @@ def read_candidates(connection: sa.Connection, wanted: NodeRequirements,
     """Return some nodes that appear to be free, ordered by uuid.
 
     :param start_at: the uuid to begin at, wrapping round: callers that begin
-        at different places do not compete for the same node.
-    :param limit: how many of them at most.
-    :param instance_uuid: the instance that a node is for.
-    :param uuid: of the reservation, if it was chosen before.
+        at different uuids do not compete for the same node.
+    :param limit: the maximum number of nodes.
+    :param instance_uuid: the instance for which a node is wanted.
+    :param uuid: the uuid of the reservation, if it was chosen before.
     :param hosts: whether nodes that are hosts of leases may be used.
     """
     shape = _Shape.of(wanted, sees)
@@ -322,10 +321,10 @@ def read_candidates(connection: sa.Connection, wanted: NodeRequirements,
              'instance': instance_uuid}
     if uuid is not None:
         given['of_uuid'] = uuid
-    # Two scans of the index that stop at the limit; sorting all
-    # nodes would cost more. The second one wraps round, for what the first
-    # one lacks, which is nearly always nothing; as one statement, both
-    # would cost MariaDB three times as much.
+    # Two scans of the index that stop at the limit; sorting all nodes
+    # would cost more. The second scan wraps round if the first one found too
+    # few nodes, which is rare; as one statement, both would cost MariaDB three
+    # times as much.
     found: dict[str, mirrored_node.Node] = {}
     related = False
     for part in _Range:
@@ -383,7 +382,7 @@ def count_obstacles(connection: sa.Connection, wanted: NodeRequirements,
     :param full: reason codes by resource classes that may not be used.
     :returns: by reason code.
     """
-    # A node without a reason was lost to another request.
+    # A node without a reason was reserved by another request.
     cause = sa.func.coalesce(
         conditions.obstacle(now, hosts, unheld or {}, full or {}),
         reasons.BUSY)
@@ -401,13 +400,14 @@ def count_obstacles(connection: sa.Connection, wanted: NodeRequirements,
 def advance(connection: sa.Connection, uuid: str, generation: int,
             raised: int, node: mirrored_node.Node, now: datetime.datetime,
             let_through: str | None = None) -> bool:
-    """Raise a node's generation, if it is still the one that was read.
+    """Raise a node's generation, if it has not changed since it was read.
 
     :param raised: the new generation.
-    :param node: what Ironic has returned, to be stored unless newer data is.
-    :param now: a time before Ironic was asked.
+    :param node: the node as Ironic returned it, stored unless the row has
+        newer data.
+    :param now: a time before the query to Ironic.
     :param let_through: the token of the request that is let through.
-    :returns: ``False`` if it has changed.
+    :returns: ``False`` if the generation has changed.
     """
     given = {f'new_{key}': value for key, value in _NODE.values(node).items()
              if key in _NEWER}
@@ -420,8 +420,8 @@ def advance(connection: sa.Connection, uuid: str, generation: int,
     return bool(result.rowcount == 1)
 
 
-# Without the time of enrolment: the mirror has to notice that a node was
-# enrolled again, since leases have to be updated then.  The time of the
+# Without the time of enrolment: the mirror has to detect that a node was
+# enrolled again, since leases have to be updated then. The time of the
 # observation comes last, since MariaDB evaluates assignments in order.
 _NEWER = (*(key for key in _FACTS if key != 'enrolled_at'), 'observed_at')
 
@@ -456,8 +456,8 @@ _ADVANCE = sa.update(tables.nodes).where(
 ).values(generation=_RAISED)
 # UPDATE nodes SET generation = generation + ?
 #   WHERE uuid = ? AND generation = ?
-# For a single node, as most requests have it: SQLAlchemy writes lists of
-# values into a statement each time.
+# For a single node, as in most requests: SQLAlchemy writes lists of values
+# into a statement at each execution.
 _ADVANCE_ONE = sa.update(tables.nodes).where(
     _n.uuid == sa.bindparam('of_uuid'), _n.generation == sa.bindparam('read')
 ).values(generation=_RAISED)
@@ -497,12 +497,12 @@ def advance_all(connection: sa.Connection,
                 let_through: tuple[str, str] | None = None) -> bool:
     """Raise the generations of nodes, if none has changed.
 
-    :param generations: those that were read, by the nodes' uuids.
-    :param step: by how much; never used for another change.
+    :param generations: the generations as read, by the nodes' uuids.
+    :param step: the amount, never used for another change.
     :param let_through: a node, and the token of the request that is let
         through to it.
-    :returns: ``False`` if one has changed; the transaction then has to be
-        rolled back.
+    :returns: ``False`` if a generation has changed; the transaction then has
+        to be rolled back.
     """
     if not generations:
         return True
@@ -563,13 +563,12 @@ _VERSIONS_OF = _VERSIONS.where(
 
 @dataclasses.dataclass(frozen=True)
 class Sums:
-    """Sums that change whenever a node does, and the ends of ``changes``.
+    """Sums that change with each node, and the ends of ``changes``.
 
     :ivar buckets: by bucket: the number of nodes, the sum of their ids, and
-        the sum of their generations and revisions, which only ever rise.
+        the sum of their generations and revisions, which never fall.
     :ivar last: the change with the highest number; ``None``: there is none.
-    :ivar lost: whether the change that was looked for is not there, although
-        it is not purged.
+    :ivar lost: whether the landmark is missing, although it is not purged.
     """
 
     buckets: Mapping[int, tuple[int, int, int]]
@@ -579,9 +578,9 @@ class Sums:
 
 def read_sums(connection: sa.Connection,
               landmark: changes.Landmark | None = None) -> Sums:
-    """Return sums that change whenever a node does.
+    """Return sums that change with each node.
 
-    :param landmark: a change to look for.
+    :param landmark: a change that should exist.
     """
     rows = connection.execute(_SUMS, {
         'first': landmark.first, 'last': landmark.last,
@@ -633,7 +632,7 @@ def insert_node(connection: sa.Connection, node: mirrored_node.Node,
 
 def insert_traits(connection: sa.Connection,
                   traits: Mapping[str, Collection[str]]) -> None:
-    """Write traits, given by node."""
+    """Write the traits of nodes."""
     # INSERT INTO node_traits (node_uuid, trait) VALUES (?, ?), ...
     rows = [{'node_uuid': uuid, 'trait': trait}
             for uuid, names in traits.items() for trait in sorted(names)]
@@ -644,9 +643,9 @@ def insert_traits(connection: sa.Connection,
 def update_facts(connection: sa.Connection,
                  nodes: Collection[mirrored_node.Node],
                  now: datetime.datetime) -> None:
-    """Write what Ironic returned of nodes in the mirror.
+    """Write the facts that Ironic returned of nodes to the mirror.
 
-    :param now: when Ironic was asked; newer data is not overwritten.
+    :param now: the time of the query; newer data is not overwritten.
     """
     # UPDATE nodes SET observed_at = ?, revision = revision + ?, name = ?, ...
     #   WHERE uuid = ? AND observed_at <= ?
@@ -671,7 +670,7 @@ def doubt(connection: sa.Connection, uuid: str,
           now: datetime.datetime) -> None:
     """Clear the state of an available node until Ironic is read again.
 
-    :param now: what Ironic was asked before does not remove the doubt.
+    :param now: answers to queries before this time do not restore the state.
     """
     # UPDATE nodes SET provision_state = NULLIF(provision_state, 'available'),
     #   observed_at = ?, revision = revision + ?
@@ -701,7 +700,7 @@ def delete_node(connection: sa.Connection, uuid: str,
                 generation: int) -> None:
     """Delete a node from the mirror.
 
-    :param generation: as this transaction has written it.
-    :raises Conflict: it has another one.
+    :param generation: the generation that this transaction has written.
+    :raises Conflict: the node has another generation.
     """
     _NODE.delete(connection, mirrored_node.Node(uuid, generation))

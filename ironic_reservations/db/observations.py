@@ -9,7 +9,7 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""Rows of ``observations``: since when checks of something have no break."""
+"""Rows of ``observations``: since when checks have had no break."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _k = tables.observations.c
 
 @dataclasses.dataclass(frozen=True)
 class Observation:
-    """The checks of something.
+    """The checks of one subject.
 
     :ivar since: the first check after the last break.
     :ivar looked_at: the last check.
@@ -40,7 +40,7 @@ class Observation:
                  ) -> datetime.datetime | None:
         """Return since when there has been no break, ``None`` in a break.
 
-        :param gap: a longer time between two checks is a break.
+        :param gap: the longest time between two checks without a break.
         """
         return self.since if now - self.looked_at <= gap else None
 
@@ -52,7 +52,7 @@ _OBSERVATION = store.Rows(
 
 
 def read(connection: sa.Connection, name: str) -> Observation | None:
-    """Return the checks of something, ``None`` if there were none."""
+    """Return the checks of a subject; ``None``: there were none."""
     # SELECT since, looked_at FROM observations WHERE name = ?
     return _OBSERVATION.first(connection.execute(sa.select(
         *_OBSERVATION.columns).where(_k.name == name)))
@@ -63,7 +63,7 @@ def write(connection: sa.Connection, name: str,
     """Write a new check.
 
     :param before: as it was read.
-    :raises Conflict: another process has written one since.
+    :raises Conflict: another process has written a check since.
     """
     if before is None:
         _OBSERVATION.insert(connection, [after], name=name)
@@ -73,7 +73,7 @@ def write(connection: sa.Connection, name: str,
 
 def read_all(connection: sa.Connection,
              prefix: str) -> dict[str, Observation]:
-    """Return the checks of all things whose names begin so, by name."""
+    """Return the checks of the subjects with a prefix, by name."""
     # SELECT name, since, looked_at FROM observations WHERE name LIKE ?
     rows = connection.execute(
         sa.select(_k.name, *_OBSERVATION.columns)
@@ -83,7 +83,7 @@ def read_all(connection: sa.Connection,
 
 
 def delete(connection: sa.Connection, names: Collection[str]) -> None:
-    """Forget the checks of things."""
+    """Delete the checks of subjects."""
     if names:
         # DELETE FROM observations WHERE name IN (...)
         connection.execute(sa.delete(tables.observations).where(

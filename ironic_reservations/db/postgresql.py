@@ -11,13 +11,14 @@
 #    under the License.
 
 
-"""Connections to PostgreSQL whose limits are those of a transaction.
+"""Connections to PostgreSQL with limits for each transaction.
 
 A pooler, such as PgBouncer, may give each transaction another session of the
-server. A setting of a session then is in force in transactions of others, and
-not in one's own. Each transaction therefore begins with its own limits, in the
-one statement that has to begin it anyway; and psycopg 3 prepares no statements
-on the server, since their names are those of a session as well.
+server. A setting of a session then applies to transactions of other clients,
+and not to transactions of this process. Each transaction therefore begins with
+its own limits, in the statement that has to begin it in any case; and psycopg
+3 prepares no statements on the server, since their names belong to a session,
+too.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def listener(begin: str, seconds: float) -> Callable[..., Any]:
     """Return a listener for SQLAlchemy's ``do_connect`` event.
 
     :param begin: the statement that begins a transaction.
-    :param seconds: how long its connections wait for an answer.
+    :param seconds: how long the connections wait for an answer.
     """
     def on_do_connect(dialect: Any, record: Any, arguments: Any,
                       parameters: dict[str, Any]) -> Any:
@@ -58,28 +59,28 @@ def listener(begin: str, seconds: float) -> Callable[..., Any]:
 
 def never_prepare(dialect: Any, record: Any, arguments: Any,
                   parameters: dict[str, Any]) -> None:
-    """Have psycopg 3 prepare nothing, unless the operator has it do so.
+    """Make psycopg 3 prepare no statements, unless the operator wants it.
 
-    A listener for the ``do_connect`` event, for other connections than those
-    of :func:`listener`.
+    A listener for the ``do_connect`` event, for connections that do not use
+    :func:`listener`.
     """
     if dialect.driver == 'psycopg':
         _choose_what_to_prepare(parameters)
 
 
 def prepares(url: sa.URL) -> bool:
-    """Return whether psycopg 3 prepares statements, as the operator says."""
+    """Return whether the operator lets psycopg 3 prepare statements."""
     return _threshold(url.query.get(_PREPARES)) is not None
 
 
 def backend(connection: Any) -> int | None:
-    """Return the process that serves a connection, as its driver knows it.
+    """Return the id of the process that serves a connection.
 
-    It is the one that the other end has named when the connection was made: of
-    a pooler, that is a number of its own and no process of the server.
+    The other end sends the id when the connection is made. A pooler sends a
+    number of its own, which is no process of the server.
 
     :param connection: the driver's.
-    :returns: ``None`` if the driver does not tell.
+    :returns: ``None`` if the driver does not provide the id.
     """
     found = getattr(getattr(connection, 'info', None), 'backend_pid', None)
     return found if isinstance(found, int) else None
@@ -88,7 +89,7 @@ def backend(connection: Any) -> int | None:
 def has_pooler(connection: sa.Connection) -> bool | None:
     """Return whether a pooler is between this process and the server.
 
-    :returns: ``None`` if the driver does not tell.
+    :returns: ``None`` if the driver does not provide the process.
     """
     known = backend(connection.connection.driver_connection)
     return None if known is None else known != connection.scalar(
@@ -102,8 +103,8 @@ def _choose_what_to_prepare(parameters: dict[str, Any]) -> None:
 def _threshold(said: Any) -> int | None:
     """Return how often a statement is run before it is prepared.
 
-    :param said: the parameter of the URL, which is a text.
-    :raises ArgumentError: it is no number.
+    :param said: the parameter of the URL, as text.
+    :raises ArgumentError: the parameter is not a number.
     """
     if said is None or str(said).lower() in _NEVER:
         return None
@@ -139,7 +140,7 @@ def _of_psycopg2(extensions: Any, begin: str, seconds: float) -> Any:
 
     class Connection(extensions.connection):  # type: ignore[misc]
         # The driver itself would begin each transaction with a bare
-        # BEGIN, so it is told not to, and never asked whether it does.
+        # BEGIN, so this is switched off, and its state is never read.
         autocommit = False
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -182,7 +183,7 @@ def _of_psycopg(driver: Any, begin: str, seconds: float) -> Any:
                 super().execute(begin)
 
     class Connection(driver.Connection):  # type: ignore[misc]
-        # As above. Its own commit() and rollback() ask for the state.
+        # As above. Its own commit() and rollback() read the state.
         autocommit = False
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -47,8 +47,8 @@ _SHOWN = (*_COLUMNS, sa.select(conditions.suspended())
           .correlate(tables.reservations).scalar_subquery()
           .label('unusable'))
 # SELECT ... FROM reservations WHERE uuid = ? AND immediate = 1
-# The statements are built once: building one takes longer than all else
-# that SQLAlchemy does for it.
+# The statements are built once: building one takes longer than all other
+# work of SQLAlchemy for it.
 _BY_UUID = sa.select(*_SHOWN).where(_r.uuid == sa.bindparam('uuid'),
                                     _r.immediate == 1)
 # SELECT ..., (why the node cannot be used), generation
@@ -87,7 +87,7 @@ def read_with_generation(connection: sa.Connection, uuid: str
                          ) -> tuple[node_reservation.Reservation, int] | None:
     """Return a reservation, live or not, with its node's generation.
 
-    :returns: both of one moment; ``None`` if there is no such reservation.
+    :returns: both read at one moment; ``None``: no such reservation.
     """
     rows = connection.execute(_WITH_GENERATION, {'uuid': uuid})
     made, row = RESERVATION.reader(rows), rows.one_or_none()
@@ -100,8 +100,8 @@ def read_related(connection: sa.Connection, uuid: str | None,
                  ) -> list[node_reservation.Reservation]:
     """Return reservations that may conflict with a new one, live or not.
 
-    These are those of the nodes, that of the instance, and the one with the
-    uuid, in one statement.
+    One statement returns the reservations of the nodes, of the instance and
+    with the uuid.
     """
     given: dict[str, Any] = {'instance': instance_uuid}
     if node_uuids:
@@ -159,10 +159,10 @@ def delete_void(connection: sa.Connection,
                 now: datetime.datetime) -> int:
     """Delete rows that were void when they were read and still are.
 
-    A void row gives nobody a right to its node, so that the generation
-    of the node need not be compared.
+    A void row gives no right to its node, so that the generation of the node
+    need not be compared.
 
-    :returns: how many have been deleted.
+    :returns: the number of deleted rows.
     """
     # DELETE FROM reservations WHERE uuid IN (...) AND node_uuid IN (...)
     #   AND id IN (...) AND immediate = 1 AND NOT (it is live)
@@ -183,7 +183,7 @@ def read_void(connection: sa.Connection, now: datetime.datetime,
 
 def read_to_put_back(connection: sa.Connection, now: datetime.datetime,
                      limit: int) -> list[node_reservation.Reservation]:
-    """Return unused reservations past their time that were acted on."""
+    """Return expired unused reservations whose holders acted on the nodes."""
     return _read_expired(connection, now, limit, acted=True)
 
 
@@ -212,7 +212,7 @@ def delete(connection: sa.Connection,
 def update(connection: sa.Connection, before: node_reservation.Reservation,
            after: node_reservation.Reservation,
            now: datetime.datetime) -> None:
-    """Write the end and the state that a live reservation will have.
+    """Write a new end and state of a live reservation.
 
     :param before: as it was read.
     :raises Conflict: it has changed since, or is not live any more.
@@ -223,7 +223,7 @@ def update(connection: sa.Connection, before: node_reservation.Reservation,
                         now=now, updated_at=now)
 
 
-# The uuid is not enough, since clients choose it and may reuse one.
+# The uuid is not enough, since clients choose it and may reuse it.
 _UPDATE_LIVE = RESERVATION.updating.where(conditions.live(conditions.NOW))
 
 
@@ -288,7 +288,7 @@ def count_waiting(connection: sa.Connection, project_id: str | None,
                   now: datetime.datetime, but: str = '') -> int:
     """Count a project's unused reservations.
 
-    :param but: the uuid of one that is not counted.
+    :param but: the uuid of a reservation that is not counted.
     """
     # SELECT count(*) FROM reservations WHERE project_id = ?
     #   AND immediate IS NOT NULL AND state = 'reserved' AND expires_at > ?
@@ -303,7 +303,7 @@ def count_waiting_by_class(connection: sa.Connection, project_id: str | None,
                            but: str = '') -> dict[str, int]:
     """Count a project's unused reservations by resource class.
 
-    :param but: the uuid of one that is not counted.
+    :param but: the uuid of a reservation that is not counted.
     """
     # SELECT resource_class, count(*) FROM reservations
     #   JOIN nodes ON nodes.uuid = node_uuid WHERE ... GROUP BY resource_class
@@ -336,11 +336,11 @@ def read_page(connection: sa.Connection, now: datetime.datetime, *,
     Reservations that are not confirmed yet are left out.
 
     :param sort_key: one of :data:`SORT_KEYS`; the id breaks ties.
-    :param marker: the last one of the previous page.
+    :param marker: the last reservation of the previous page.
     """
     # SELECT ... FROM reservations WHERE (it is live, and confirmed)
     #   AND ... AND (it is behind the marker) ORDER BY ..., id LIMIT ?
-    # Not those that keep their nodes only to have them put back.
+    # Without reservations that only wait for their nodes to be restored.
     query = sa.select(*_SHOWN).where(conditions.live(now),
                                      ~conditions.being_made(), sa.or_(
         _r.state != node_reservation.State.RESERVED.value,
@@ -351,8 +351,8 @@ def read_page(connection: sa.Connection, now: datetime.datetime, *,
         if value is not None:
             query = query.where(column == value)
     column = _r[sort_key]
-    # NULLs sort first on two of the databases and last on the third, so
-    # that they need an explicit rank.
+    # NULLs sort first on two of the databases and last on the third, and
+    # therefore need an explicit rank.
     null_rank = sa.case((column.is_(None), 0), else_=1)
     keys: list[sa.ColumnElement[Any]] = (
         [null_rank, column, _r.id] if column.nullable else [column, _r.id])

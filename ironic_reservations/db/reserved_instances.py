@@ -33,7 +33,7 @@ _u = tables.lease_usage.c
 class Share:
     """The part of a host that a lease reservation has.
 
-    :ivar state: of its bookings.
+    :ivar state: the state of its bookings.
     :ivar count: the number of instances.
     """
 
@@ -46,7 +46,7 @@ class Share:
 
 def read_shares(connection: sa.Connection, now: datetime.datetime,
                 kinds: Collection[str]) -> list[Share]:
-    """Return the parts of hosts of bookings that have begun by now.
+    """Return the parts of hosts that begun bookings have.
 
     :param kinds: values of ``resource_type`` of the lease reservations.
     """

@@ -22,7 +22,7 @@ from ironic_reservations.db import connection
 
 
 def check(result: sa.CursorResult[Any], count: int, what: str) -> None:
-    """Check that a statement found every row as it had been read.
+    """Check that a statement found every row unchanged since it was read.
 
     :param count: the number of rows that had to be written.
     :param what: the name of such a row, for the error message.

@@ -31,10 +31,10 @@ from ironic_reservations import errors
 
 #: How many threads of this process wait for a row in the database.
 MOST = 4
-#: How long, in seconds, other threads wait for their turn while nobody gets
-#: the row. After that time, new ones are refused at once.
+#: How long, in seconds, other threads wait while no thread gets the row. After
+#: that time, further threads are refused at once.
 _PATIENCE = 1.0
-#: How long they wait at most while others get the row one after the other,
+#: How long they wait at most while other threads get the row one by one,
 _LONGEST = 10.0
 #: unless more threads than this want it.
 _MANY = 16
@@ -44,9 +44,10 @@ _MANY = 16
 class _Row:
     """The threads that wait for a row.
 
-    :ivar wanted: how many want it, including those that wait for their turn.
-    :ivar since: when each of those that wait in the database began.
-    :ivar had: when a thread last got it.
+    :ivar wanted: the number of threads that want the row.
+    :ivar since: the times at which threads that now wait in the database
+        began to wait.
+    :ivar had: the last time at which a thread got the row.
     """
 
     wanted: int = 0
@@ -58,7 +59,7 @@ class _Row:
         return len(self.since) >= MOST
 
     def stuck(self, now: float) -> bool:
-        """Return whether nobody has got the row for too long."""
+        """Return whether no thread has got the row for too long."""
         return self.full and max(min(self.since),
                                  self.had) < now - _PATIENCE
 
@@ -69,7 +70,7 @@ _waiting: dict[str, _Row] = {}
 
 @contextlib.contextmanager
 def turn(rows: Collection[str]) -> Iterator[None]:
-    """Wait for a turn to access some rows, which lasts for the block.
+    """Wait for access to some rows, and keep it for the block.
 
     :param rows: names that are unique among all rows that use this.
     :raises Contention: too many threads wait for one of them.

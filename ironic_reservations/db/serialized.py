@@ -12,9 +12,9 @@
 
 """A database that the workers of a process use one at a time.
 
-Workers spend most of their time waiting for Ironic, and do that in parallel.
-Their work on rows is limited by Python's lock: in parallel it would not be
-faster, and would delay the API requests in the same process.
+Workers wait for Ironic most of the time, and do so in parallel. Python's lock
+limits their work on rows: in parallel, this work would not be faster, and
+would delay the API requests in the same process.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ironic_reservations.db import connection as db_connection
 class SerializedDatabase(db_connection.Database):
     """A database for one thread at a time.
 
-    :param database: the one that the rest of the process uses.
+    :param database: the database that the rest of the process uses.
     """
 
     def __init__(self, database: db_connection.Database) -> None:

@@ -12,9 +12,9 @@
 
 """Time limits of database sessions and transactions.
 
-Each limit is set by the means of its server, so that a host that loses its
-power blocks others for seconds only: on MariaDB for a session, on PostgreSQL
-for a transaction.
+Each limit is set in the way of its server, so that a host that loses its power
+blocks others for seconds only: on MariaDB for a session, on PostgreSQL for a
+transaction.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ _POSTGRESQL_DRIVERS = ('postgresql+psycopg2', 'postgresql+psycopg')
 class Limits:
     """Time limits, in seconds.
 
-    :ivar lock: for waiting for another transaction.
-    :ivar statement: for a statement, including such waiting.
-    :ivar idle: for being idle in an open transaction that has written.
-    :ivar connect: for connecting.
+    :ivar lock: for the wait for another transaction.
+    :ivar statement: for a statement, including such a wait.
+    :ivar idle: for an idle time in an open transaction that has written.
+    :ivar connect: for the opening of a connection.
     :ivar unused: for an unused connection, before the server closes it; 0: no
         limit.
     """
@@ -91,8 +91,7 @@ def with_limits(url: sa.URL, limits: Limits, parameters: str) -> sa.URL:
 
     :param parameters: [database] connection_parameters.
     """
-    # By then, a server that is alive has answered, with an error if not
-    # with a result.
+    # By then, a live server has answered, with a result or with an error.
     answer = limits.statement + MORE
     driver = f'{url.get_backend_name()}+{url.get_driver_name()}'
     wanted: dict[str, int] = {}
@@ -111,14 +110,14 @@ def with_limits(url: sa.URL, limits: Limits, parameters: str) -> sa.URL:
 
 
 def knows_silence(url: sa.URL) -> bool:
-    """Return whether waiting for an answer is limited with this driver."""
+    """Return whether the wait for an answer is limited with this driver."""
     return (url.get_backend_name() == 'sqlite' or
             f'{url.get_backend_name()}+{url.get_driver_name()}'
             in (*_MYSQL_DRIVERS, *_POSTGRESQL_DRIVERS))
 
 
 class NotServed(sa.exc.SQLAlchemyError):
-    """The server is none that this service runs on."""
+    """This service does not support the server."""
 
 
 def mariadb_listener(limits: Limits) -> Callable[[Any, Any], None]:
@@ -129,7 +128,7 @@ def mariadb_listener(limits: Limits) -> Callable[[Any, Any], None]:
         'net_read_timeout': limits.idle, 'net_write_timeout': limits.idle,
         'max_statement_time': limits.statement,
         # Longer, since a reader of a long list needs time between rows,
-        # and has locked nothing.
+        # and has no locks.
         'idle_transaction_timeout': limits.statement,
         'idle_write_transaction_timeout': limits.idle}
     if limits.unused:
@@ -144,7 +143,7 @@ def set_mariadb(connection: Any, wanted: Mapping[str, float]) -> None:
     """Set variables of a session of MariaDB.
 
     :param connection: the driver's.
-    :raises NotServed: the server is MySQL, which lacks some of them.
+    :raises NotServed: the server is MySQL, which lacks some variables.
     """
     with connection.cursor() as cursor:
         try:
@@ -164,7 +163,7 @@ def set_mariadb(connection: Any, wanted: Mapping[str, float]) -> None:
 def postgresql_listener() -> Callable[[Any, Any], None]:
     """Return a listener for SQLAlchemy's ``connect`` event, for PostgreSQL.
 
-    It sets what is the same for all connections.
+    It makes the settings that are the same for all connections.
     """
     idle, count, interval = _KEEPALIVE
     wanted = json.dumps({
@@ -177,8 +176,8 @@ def postgresql_listener() -> Callable[[Any, Any], None]:
         # No transaction is needed.
         connection.autocommit = True
         with connection.cursor() as cursor:
-            # Nothing is set where a pooler is in between, whose sessions
-            # are others' as well, nor what the server does not know.
+            # Nothing is set through a pooler, which shares its sessions
+            # with other clients, and no setting that the server lacks.
             cursor.execute(
                 'SELECT pg_backend_pid(), count(set_config(name, value, '
                 'false)) FROM pg_settings JOIN json_each_text(%s) AS wanted '
@@ -196,7 +195,7 @@ def postgresql_listener() -> Callable[[Any, Any], None]:
 def limit_transaction(limits: Limits) -> str:
     """Return the statements that limit the present transaction.
 
-    They are PostgreSQL's.
+    They are for PostgreSQL.
     """
     wanted = {
         'lock_timeout': limits.lock, 'statement_timeout': limits.statement,
@@ -213,15 +212,15 @@ def begin(limits: Limits) -> str:
 def snapshot(dialect: sa.Dialect, limits: Limits) -> str:
     """Return the statements that give a transaction one consistent view.
 
-    They come first in it.
+    The transaction has to begin with them.
 
     :param dialect: of MariaDB or PostgreSQL.
     """
     isolated = 'ISOLATION LEVEL REPEATABLE READ'
     if dialect.name != 'postgresql':
         return f'SET TRANSACTION {isolated}'
-    # PostgreSQL has one limit for transactions that only read and for
-    # those that write.
+    # PostgreSQL has the same limit for transactions that read and for
+    # transactions that write.
     limited = limit_transaction(dataclasses.replace(
         limits, idle=limits.statement))
     begun = ('BEGIN' if dialect.driver in postgresql.DRIVERS
@@ -230,7 +229,7 @@ def snapshot(dialect: sa.Dialect, limits: Limits) -> str:
 
 
 def read_what_is_committed(connection: Any, record: Any) -> None:
-    """Make nodes of a Galera cluster read what any has committed.
+    """Make nodes of a Galera cluster read all commits of the cluster.
 
     A listener for the ``connect`` event, used unless the operator has set the
     option mysql_wsrep_sync_wait of the group [database].
@@ -239,11 +238,11 @@ def read_what_is_committed(connection: Any, record: Any) -> None:
 
 
 def see_what_is_committed(connection: Any, record: Any) -> None:
-    """Have nodes of a Galera cluster do all on what any has committed.
+    """Make nodes of a Galera cluster see all commits in each statement.
 
     A listener for the ``connect`` event of connections that migrate.
     """
-    # For reads, and for each statement that changes rows.
+    # For reads and for statements that change rows.
     _wait_for_others(connection, 7)
 
 

@@ -51,9 +51,9 @@ def make_folder(folder: pathlib.Path) -> None:
 def make(file: pathlib.Path) -> None:
     """Create an empty file with mode 0600, unless it exists.
 
-    A file that is there is never opened here. To close it would drop all
-    locks that the process has on it, those of SQLite's connections as well;
-    then another process deletes the log that these still write to.
+    An existing file is never opened here. To close it would drop all locks of
+    the process on it, also the locks of SQLite's connections; another process
+    then deletes the log to which these connections still write.
 
     :raises OSError: it cannot be created.
     """

@@ -12,9 +12,10 @@
 
 """Rows as values of frozen classes: read by name, and written as read.
 
-A class describes the rows of a table: each field that has a column of its name
-is read from it and written to it. Statements that write or delete a row name
-what was read of it, and raise ``Conflict`` if it has changed since.
+A class describes the rows of a table: each field with a column of its name is
+read from this column and written to it. Statements that write or delete a row
+compare it with the values that were read, and raise ``Conflict`` if it has
+changed since.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ import sqlalchemy as sa
 from ironic_reservations.db import connection as connection_module
 
 _T = TypeVar('_T')
-#: The value of a field by that of its column, or what returns it.
+#: The values of fields by the values of their columns, or a function for them.
 _Decoder = Mapping[Any, Any] | Callable[[Any], Any]
 
 
@@ -50,7 +51,7 @@ class Record(Generic[_T]):
 
         :param kind: a dataclass or a named tuple; its enumerations are read
             from their values.
-        :param decode: the value of a field from that of its column.
+        :param decode: the value of a field from the value of its column.
         """
         self.kind = kind
         hints = get_type_hints(kind)
@@ -65,12 +66,12 @@ class Record(Generic[_T]):
 
     def reader(self, result: sa.CursorResult[Any], *given: str,
                prefix: str = '') -> Callable[..., _T]:
-        """Return what makes a value of a row of a result.
+        """Return a function that makes a value from a row of a result.
 
         Fields without a column have their defaults.
 
         :param given: fields whose values are given with a row, in this order.
-        :param prefix: of the names of the columns.
+        :param prefix: the prefix of the names of the columns.
         """
         key = prefix, given, *result.keys()
         found = self._makers.get(key)
@@ -107,7 +108,7 @@ class Record(Generic[_T]):
                 lacks = True
                 continue
             values.append(f'{name}={value}' if lacks else value)
-        # Compiled as dataclasses are: a loop would double the cost of a row.
+        # Compiled like dataclasses: a loop would double the cost of a row.
         made: Callable[..., _T] = eval(  # noqa: S307
             f'lambda {", ".join(("row", *given))}: kind({", ".join(values)})',
             scope)
@@ -117,11 +118,11 @@ class Record(Generic[_T]):
 class Rows(Record[_T]):
     """The rows of a table that have the fields of a class.
 
-    :ivar columns: the columns of the fields, by whose names they are selected.
+    :ivar columns: the columns of the fields, selected by the names of fields.
     :ivar as_read: the condition that a row is as it was read; its values come
         from :meth:`read`.
-    :ivar inserting: a statement that inserts the rows whose values are given.
-    :ivar updating: a statement that sets the columns whose values are given.
+    :ivar inserting: a statement that inserts rows with given values.
+    :ivar updating: a statement that sets columns to given values.
     """
 
     def __init__(self, kind: type[_T], table: sa.Table, what: str, *,
@@ -135,15 +136,15 @@ class Rows(Record[_T]):
                  ) -> None:
         """Describe the rows of a table.
 
-        :param what: the name of a row, for the error message, which may have
-            fields of it: ``{0.uuid}``.
-        :param as_read: the fields that are compared with what was read.
+        :param what: the name of a row for the error message, which may contain
+            fields of the row: ``{0.uuid}``.
+        :param as_read: the fields that are compared with the values as read.
         :param changing: the fields that an update writes.
-        :param where: further conditions on the row that is written.
+        :param where: further conditions on a row to be written.
         :param named: the columns of fields that have other names.
         :param apart: fields that the caller reads and writes itself.
-        :param decode: the value of a field from that of its column.
-        :param encode: the value of a column from that of its field.
+        :param decode: the value of a field from the value of its column.
+        :param encode: the value of a column from the value of its field.
         """
         super().__init__(kind, decode)
         self._what = what
@@ -201,14 +202,14 @@ class Rows(Record[_T]):
         :raises oslo_db.exception.DBDuplicateEntry: one exists already.
         """
         # INSERT INTO ... (...) VALUES (...), ...
-        # Values beside the statement cost SQLAlchemy much less.
+        # Values as parameters cost SQLAlchemy much less.
         values = [{**self.values(row), **more} for row in rows]
         if values:
             connection.execute(self.inserting, values)
 
     def insert_one(self, connection: sa.Connection, row: _T,
                    **more: Any) -> Any:
-        """Write a new row, and return the number that it has got."""
+        """Write a new row, and return the number that it was assigned."""
         result = connection.execute(self.inserting,
                                     {**self.values(row), **more})
         assert result.inserted_primary_key is not None
@@ -216,7 +217,7 @@ class Rows(Record[_T]):
 
     def update(self, connection: sa.Connection, before: _T, after: _T,
                statement: sa.Update | None = None, **more: Any) -> None:
-        """Do as :meth:`try_update`.
+        """Write the fields of a row that change, as :meth:`try_update`.
 
         :raises Conflict: the row has changed since it was read.
         """
@@ -245,7 +246,7 @@ class Rows(Record[_T]):
              **self.read(before)}).rowcount)
 
     def delete(self, connection: sa.Connection, before: _T) -> None:
-        """Do as :meth:`try_delete`.
+        """Delete a row, as :meth:`try_delete`.
 
         :raises Conflict: the row has changed since it was read.
         """
@@ -302,16 +303,16 @@ def _as_read(name: str, column: sa.Column[Any]) -> sa.ColumnElement[bool]:
 
 def values_of(result: sa.CursorResult[Any], *names: str
               ) -> Callable[[sa.Row[Any]], Any]:
-    """Return what reads one column of many rows, or a tuple of several.
+    """Return a function that reads one column, or a tuple of several.
 
-    It is faster than attributes are.
+    For many rows, it is faster than attributes.
     """
     return operator.itemgetter(*map([*result.keys()].index, names))
 
 
 @functools.cache
 def record(kind: type[_T]) -> Record[_T]:
-    """Return how values of a class are made that need no description."""
+    """Return the record of a class whose fields need no decoding."""
     return Record(kind)
 
 

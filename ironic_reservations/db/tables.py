@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The tables. Each change of them has a migration.
+"""The tables. Each change of a table has a migration.
 
-NOTE: ``nodes`` mirrors Ironic, except for ``generation``, which is raised with
-each change of the node's bookings: of two transactions planned on the same
+``nodes`` mirrors Ironic, except for ``generation``, which is raised with each
+change of the node's bookings: of two transactions planned on the same
 snapshot, exactly one commits.
 """
 
@@ -70,7 +70,7 @@ nodes = sa.Table(
     'nodes', metadata,
     sa.Column('id', sa.Integer, primary_key=True),
     sa.Column('uuid', sa.String(36), nullable=False, unique=True),
-    # Random, and never repeated for a uuid, see generations.
+    # Random, and never repeated for a uuid: see generations.
     sa.Column('generation', sa.BigInteger, nullable=False),
     sa.Column('name', sa.String(255)),
     sa.Column('resource_class', sa.String(80)),
@@ -84,11 +84,11 @@ nodes = sa.Table(
     sa.Column('properties', sa.Text),
     # NULL for a node of Ironic, set for a compute host.
     sa.Column('inventories', sa.Text),
-    # As Ironic returns it; it is only compared for equality.
+    # As Ironic returns it; only compared for equality.
     sa.Column('enrolled_at', sa.String(64)),
     sa.Column('observed_at', UTCDateTime, nullable=False),
-    # Raised with the mirrored columns, so that a process finds out by a
-    # sum what it has to read again.
+    # Raised with the mirrored columns, so that a sum shows a process
+    # which rows it has to read again.
     sa.Column('revision', sa.BigInteger, nullable=False, server_default='0'),
     # The token of the last request that was let through.
     sa.Column('let_through', sa.String(36)),
@@ -104,7 +104,7 @@ changes = sa.Table(
               primary_key=True),
     # NULL for a request that changed no node.
     sa.Column('node_uuid', sa.String(36)),
-    # NULL if something else than the node's bookings has changed.
+    # NULL if the node's bookings have not changed, but other data of it.
     sa.Column('generation', sa.BigInteger),
     # The id of the request, in one of the rows that it wrote.
     sa.Column('change_id', sa.String(36), unique=True),
@@ -144,12 +144,12 @@ reservations = sa.Table(
     # unused node is released. NULL if that has not happened.
     sa.Column('bound_at', UTCDateTime),
     sa.Column('warned_at', UTCDateTime),
-    # Whether the holder of a reservation has acted on the node, so that
-    # it ends only with the node put back.
+    # Whether the holder of a reservation has acted on the node, which then
+    # has to be restored before the reservation ends.
     sa.Column('acted', sa.Boolean, nullable=False,
               server_default=sa.false()),
-    # 1 for a reservation, NULL for a booking of a lease, of which a node
-    # may have many: unique constraints ignore NULLs.
+    # 1 for a reservation; NULL for a booking of a lease, since a node may
+    # have many bookings: unique constraints ignore NULLs.
     sa.Column('immediate', sa.SmallInteger),
     sa.UniqueConstraint('node_uuid', 'immediate'),
     sa.UniqueConstraint('instance_uuid', 'immediate'),
@@ -219,8 +219,8 @@ leases = sa.Table(
     # the request, so that a repeated request is served once.
     sa.Column('request_key', sa.String(64), unique=True),
     sa.Column('request_digest', sa.String(64)),
-    # When the reconciler has to work on the lease, NULL for never; and
-    # which process does, until when.
+    # The time when the reconciler has to work on the lease, NULL for never;
+    # and the process that works on it, and until when.
     sa.Column('due_at', UTCDateTime),
     sa.Column('attempts', sa.Integer, nullable=False),
     sa.Column('claimed_by', sa.String(255)),
@@ -235,14 +235,14 @@ leases = sa.Table(
     sa.Column('wanted_start', UTCDateTime),
     sa.Column('promised_start', UTCDateTime),
     sa.Column('priority', sa.Integer),
-    # How often it was extended since its start; NULL for never.
+    # The number of extensions since its start; NULL for none.
     sa.Column('extensions', sa.Integer),
     sa.Index(None, 'created_at', 'id'),
     sa.Index(None, 'status', 'promised_start'),
     sa.Index(None, 'project_id', 'created_at'),
     sa.Index(None, 'fix_at'),
     sa.Index(None, 'due_at'),
-    # Few leases are live, compared with those that are over.
+    # Few leases are live, compared with past leases.
     sa.Index(None, 'status', 'updated_at'),
     # For lists, which show leases by the time at which they were made.
     sa.Index(None, 'status', 'created_at', 'id'),
@@ -323,7 +323,7 @@ lease_usage = sa.Table(
     sa.Column('starts_at', UTCDateTime, nullable=False),
     sa.Column('ended_at', UTCDateTime, nullable=False),
     # The number of hosts or instances; the sum of the durations of their
-    # bookings in seconds; and the same of those that had started.
+    # bookings in seconds; and the same sum for started bookings.
     sa.Column('bookings', sa.Integer, nullable=False),
     sa.Column('promised_seconds', sa.BigInteger, nullable=False),
     sa.Column('bound_seconds', sa.BigInteger, nullable=False),
@@ -367,7 +367,7 @@ usable_bookings = sa.Table(
     sa.Column('since', UTCDateTime, nullable=False),
     **_MYSQL)
 
-#: Since when something has been checked without a break, and the last check.
+#: Since when a subject has been checked without a break, and the last check.
 observations = sa.Table(
     'observations', metadata,
     sa.Column('name', sa.String(32), primary_key=True),
@@ -384,8 +384,8 @@ in_flight_requests = sa.Table(
               nullable=False, index=True),
     sa.Column('reservation_uuid', sa.String(36)),
     sa.Column('instance_uuid', sa.String(36)),
-    # When its answer is due at the latest. The node is kept for it until
-    # the row is deleted, however long that takes.
+    # The latest time for its answer. The node is kept for the request until
+    # the row is deleted, even if that is much later.
     sa.Column('expires_at', UTCDateTime, nullable=False),
     # Identifies the request, and is never reused.
     sa.Column('token', sa.String(36), nullable=False, unique=True),
@@ -419,7 +419,7 @@ handovers = sa.Table(
     sa.Column('phase', sa.String(16), nullable=False),
     **_MYSQL)
 
-#: Which process does work that one process does for all.
+#: Tasks that one process at a time does for all.
 claims = sa.Table(
     'claims', metadata,
     sa.Column('name', sa.String(64), primary_key=True),
@@ -428,7 +428,7 @@ claims = sa.Table(
     sa.Index(None, 'expires_at'),
     **_MYSQL)
 
-#: Allocations in Placement that keep others off promised nodes.
+#: Allocations in Placement that keep other users off promised nodes.
 holds = sa.Table(
     'holds', metadata,
     sa.Column('id', sa.Integer, primary_key=True),
@@ -438,7 +438,7 @@ holds = sa.Table(
     # until it has been released.
     sa.Column('node_uuid', sa.String(36), nullable=False),
     sa.Column('owner', sa.String(36), nullable=False),
-    # Amounts by class, and whether the hold excludes all others on the
+    # Amounts by class, and whether the hold excludes all other users of the
     # host.
     sa.Column('resources', sa.Text, nullable=False),
     sa.Column('exclusive', sa.Boolean, nullable=False),
@@ -465,7 +465,7 @@ providers_seen = sa.Table(
     sa.Column('provider_uuid', sa.String(36), primary_key=True),
     sa.Column('generation', sa.Integer, nullable=False),
     sa.Column('kind', sa.String(32), nullable=False),
-    # Of everything that an audit compares it with; NULL: unknown.
+    # Of all values that an audit compares it with; NULL: unknown.
     sa.Column('fingerprint', sa.String(36)),
     sa.Column('seen_at', UTCDateTime, nullable=False),
     **_MYSQL)
@@ -487,19 +487,19 @@ calendar_tokens = sa.Table(
     # A hash of the next two, since MariaDB ignores trailing spaces when
     # it compares names.
     sa.Column('owner', sa.String(64), nullable=False, unique=True),
-    # Empty where users are not distinguished, or have no projects.
+    # Empty if users are not distinguished, or have no projects.
     sa.Column('user_id', sa.String(255), nullable=False),
     sa.Column('project_id', sa.String(255), nullable=False),
     sa.Column('roles', sa.Text, nullable=False),
     sa.Column('created_at', UTCDateTime, nullable=False),
-    # Of the user's password; NULL where another service checks it.
+    # Of the user's password; NULL if another service checks it.
     sa.Column('fingerprint', sa.String(64)),
     **_MYSQL)
 
-#: Notices that are to be sent, or have been.
+#: Notices that are to be sent, or have been sent.
 outbox = sa.Table(
     'outbox', metadata,
-    # Derived from the notice and its receiver, so that nothing is
+    # Derived from the notice and its receiver, so that no notice is
     # written twice.
     sa.Column('id', sa.String(36), primary_key=True),
     sa.Column('notice_id', sa.String(36), nullable=False),
@@ -524,23 +524,23 @@ outbox = sa.Table(
     sa.Column('outcome', sa.String(16)),
     # The error of the last attempt to send it.
     sa.Column('complaint', sa.Text),
-    # If set, the notice waits for those with lower numbers about the
-    # same lease over the same channel.
+    # If set, the notice waits for the notices with lower numbers about
+    # the same lease over the same channel.
     sa.Column('sequence', sa.Integer),
     sa.Index(None, 'channel', 'target', 'due_at'),
     sa.Index(None, 'due_at', 'created_at'),
     sa.Index(None, 'done_at'),
     sa.Index(None, 'lease_id', 'sequence'),
     sa.Index(None, 'notice_id'),
-    # Few notices are given up, compared with those delivered.
+    # Few notices are given up, compared with delivered ones.
     sa.Index(None, 'outcome', 'channel', 'target', 'done_at'),
     **_MYSQL)
 
-#: What the enforcement service knows of live leases, once it has received the
-#: entries in the outbox.
+#: The terms of live leases that the enforcement service knows, once it has
+#: received the entries in the outbox.
 enforcement_terms = sa.Table(
     'enforcement_terms', metadata,
-    # No foreign key, since the service is told when a lease is gone.
+    # No foreign key, since the service is notified when a lease is gone.
     sa.Column('lease_id', sa.String(36), primary_key=True),
     sa.Column('project_id', sa.String(255)),
     sa.Column('user_id', sa.String(255)),

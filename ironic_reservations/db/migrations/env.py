@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Run by alembic: migrates on the connection that ``db.migrate`` passes.
+"""Migrates on the connection that ``db.migrate`` passes; run by alembic.
 
-SQLite and PostgreSQL run it in one transaction. MariaDB commits each statement
-that changes a table.
+SQLite and PostgreSQL run a migration in one transaction. MariaDB commits each
+statement that changes a table.
 """
 
 from alembic import context

@@ -13,12 +13,12 @@
 """Steps of migrations that can be repeated.
 
 MariaDB commits every change of a table separately. A migration that is killed
-there is left half done, and the next run begins with its first step again.
-Each step here therefore inspects the database, and does only what is missing.
+there is half done, and the next run begins with its first step again. Each of
+these steps therefore inspects the database, and makes only missing changes.
 Migrations must use these steps alone.
 
-A migration that changes rows uses :func:`execute`, with a condition that
-excludes the rows that have been changed, or :func:`copy_rows`.
+A migration that changes rows uses :func:`copy_rows`, or :func:`execute` with a
+condition that excludes the rows that have been changed.
 """
 
 from __future__ import annotations
@@ -91,10 +91,10 @@ def alter_table(name: str) -> Iterator[Table]:
 
     SQLite recreates a table that it cannot alter, once for all changes of the
     block; rows, the autoincrement counter and references of other tables are
-    kept. An index of a column that is dropped has to be dropped before.
+    kept. Before a column is dropped, its indexes have to be dropped.
     """
-    # SQLAlchemy does not reflect AUTOINCREMENT, and a table that is
-    # recreated counts on from the rows that it has then.
+    # SQLAlchemy does not reflect AUTOINCREMENT, and a recreated table
+    # would continue its counter from its highest row.
     autoincrement = _is_sqlite() and _is_autoincrement(name)
     given = _given(name) if autoincrement else None
     with op.batch_alter_table(
@@ -106,9 +106,9 @@ def alter_table(name: str) -> Iterator[Table]:
 
 
 def copy_rows(source: sa.Select[Any], table: str, key: _Columns) -> None:
-    """Insert the rows of a query, except for those that exist.
+    """Insert the rows of a query, except for rows that exist.
 
-    :param source: a query whose columns are named as those of the table.
+    :param source: a query whose columns have the names of the table's columns.
     :param key: the columns that identify a row.
     """
     wanted = source.subquery()
@@ -126,9 +126,9 @@ def execute(statement: str | sa.Executable) -> None:
 
 
 class Table:
-    """Changes of a table; those that have been made already are skipped.
+    """Changes of a table; changes that were made already are skipped.
 
-    :ivar name: of the table.
+    :ivar name: the name of the table.
     """
 
     def __init__(self, name: str, batch: Any) -> None:
@@ -145,8 +145,8 @@ class Table:
     def add_column(self, column: sa.Column[Any]) -> None:
         """Add a column that may be NULL, or has a server default.
 
-        The previous release does not know the column, and must be able to
-        insert rows.
+        The previous release does not know the column, and must still be able
+        to insert rows.
         """
         if column.name not in self._columns:
             self._batch.add_column(column)
@@ -209,7 +209,7 @@ class Table:
 
 
 def _inspect() -> sa.Inspector:
-    # A new one for each call, since an inspector caches its results.
+    # A new inspector for each call, since it caches its results.
     return sa.inspect(op.get_bind())
 
 
@@ -235,7 +235,7 @@ def _is_autoincrement(table: str) -> bool:
 
 
 def _given(table: str) -> int:
-    """Return the highest id that SQLite has assigned, 0 for none."""
+    """Return the highest id that SQLite has assigned; 0: none."""
     bind = op.get_bind()
     given = 0
     if _inspect().has_table('sqlite_sequence'):

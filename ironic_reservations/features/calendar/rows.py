@@ -26,7 +26,7 @@ from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
 from ironic_reservations.planner import host_states
 
-#: How long before a late node may be promised again.
+#: The longest time until a late node may be promised again.
 _LATE = 120 * instants.SECOND
 
 
@@ -34,7 +34,7 @@ _LATE = 120 * instants.SECOND
 class Promise:
     """A time for which a host is promised.
 
-    :ivar reservation_id: the lease reservation; ``None`` if it is none.
+    :ivar reservation_id: the lease reservation; ``None``: not of a lease.
     """
 
     start: int
@@ -70,7 +70,7 @@ class Promised:
 
     @property
     def reservation_ids(self) -> frozenset[str]:
-        """Return the ids of the lease reservations that have it."""
+        """Return the ids of the lease reservations that have the host."""
         return frozenset(each.reservation_id for each in self.promises
                          if each.reservation_id is not None)
 
@@ -108,7 +108,7 @@ def _maintained(here: host_states.HostState, wanted: calendar.CalendarRequest,
             continue
         ends = instants.instant(each.ends_at)
         if each.late(now):
-            # NOTE: as on the timeline.
+            # As on the timeline.
             ends = max(ends, host_states.late(now))
         end = second(ends, origin)
         if end > 0:
@@ -125,8 +125,8 @@ def _promises(here: host_states.HostState, wanted: calendar.CalendarRequest,
             continue
         ends = instants.instant(row.ends_at)
         if row.begun and row.ends_at <= now:
-            # NOTE: the node is late. The time until it may be back at the
-            # earliest includes its cleaning.
+            # The node is late. The earliest time at which it may be back
+            # includes its cleaning.
             ends = max(ends, host_states.late(now) - min(
                 _LATE, 0 if here.host.node.compute else margin))
         end = second(ends, origin)
@@ -145,9 +145,9 @@ def _promises(here: host_states.HostState, wanted: calendar.CalendarRequest,
 
 def known(here: Promised, viewer: calendar.Viewer,
           named: Mapping[str, leases.NamedLease]) -> bool:
-    """Return whether a viewer may know which node a host is.
+    """Return whether a viewer may know the node of a host.
 
-    :param named: by the ids of lease reservations.
+    :param named: leases by the ids of their reservations.
     """
     return viewer.sees_node(here.host.node) or any(
         viewer.sees(named[each]) for each in here.reservation_ids)
@@ -196,7 +196,7 @@ class Rows:
                  each.start, each.end, each.window_id))])
 
     def _order(self, each: Promise) -> tuple[int, int, int, str]:
-        # NOTE: the same order in all processes.
+        # The order is the same in all processes.
         return (each.start, each.end, each.had,
                 '' if each.reservation_id is None
                 else self._named[each.reservation_id].id)

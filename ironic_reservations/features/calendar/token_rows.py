@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``calendar_tokens``: whose leases a token gives access to.
+"""Rows of ``calendar_tokens``: the users whose leases a token shows.
 
-Only a hash of each token is stored, so that reading the database does not give
-access to anything.
+Only a hash of each token is stored, so that a reader of the database gets no
+access.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _c = tables.calendar_tokens.c
 class Holder:
     """The user who made a token.
 
-    :ivar user_id: ``None`` where users are not distinguished.
-    :ivar project_id: ``None`` where there are no projects.
+    :ivar user_id: ``None`` if users are not distinguished.
+    :ivar project_id: ``None`` if there are no projects.
     :ivar roles: the roles of the user in the project at that time.
-    :ivar fingerprint: of the user's password at that time; empty where this
-        service does not check passwords.
+    :ivar fingerprint: the fingerprint of the user's password at that time;
+        empty if this service does not check passwords.
     """
 
     user_id: str | None
@@ -51,8 +51,8 @@ class Holder:
     def has(self, fingerprint: str | None) -> bool:
         """Return whether the user's password is unchanged.
 
-        :param fingerprint: of the present password; ``None``: there is no such
-            user.
+        :param fingerprint: that of the present password; ``None``: the
+            user does not exist.
         """
         return fingerprint == self.fingerprint
 
@@ -77,8 +77,8 @@ def write(connection: sa.Connection, digest: str, user_id: str | None,
           fingerprint: str | None, now: datetime.datetime) -> None:
     """Write a token of a user in a project and delete the previous one.
 
-    :raises oslo_db.exception.DBDuplicateEntry: another one is being written
-        for the same user and project.
+    :raises oslo_db.exception.DBDuplicateEntry: another process is
+        writing a token for the same user and project.
     """
     delete(connection, user_id, project_id)
     connection.execute(sa.insert(tables.calendar_tokens).values(

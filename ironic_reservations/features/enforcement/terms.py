@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``enforcement_terms``: what the enforcement service has been told.
+"""Rows of ``enforcement_terms``: the terms sent to the enforcement service.
 
 A row is written in the transaction that changes the lease, with the entry in
-the outbox that tells the service of it.
+the outbox that notifies the service.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ _LIVE = tuple(status.value for status in leases.LeaseStatus
 class SentTerms:
     """The terms of a lease that the enforcement service has received.
 
-    :ivar sequence: of the last entry in the outbox.
-    :ivar terms: as they were told; JSON.
+    :ivar sequence: the number of the last entry in the outbox.
+    :ivar terms: the terms as they were sent, in JSON.
     """
 
     lease_id: str
@@ -62,7 +62,7 @@ _SENT = store.Rows(
 
 def read(connection: sa.Connection,
          lease_ids: Sequence[str]) -> dict[str, SentTerms]:
-    """Return the terms that were sent of leases, by their ids."""
+    """Return the sent terms of leases, by lease id."""
     # SELECT ... FROM enforcement_terms WHERE lease_id IN (...)
     return {each.lease_id: each for each in _SENT.all(connection.execute(
         sa.select(*_SENT.columns).where(_e.lease_id.in_(lease_ids))))}
@@ -70,11 +70,11 @@ def read(connection: sa.Connection,
 
 def replace(connection: sa.Connection, before: SentTerms | None,
             after: SentTerms | None) -> None:
-    """Write what is told of a lease, if nobody else has since it was read.
+    """Write the terms sent of a lease, if they have not changed since.
 
-    :param before: as it was read; ``None``: there is no row.
+    :param before: the row as it was read; ``None``: there was no row.
     :param after: ``None``: the lease is over.
-    :raises Conflict: another process has written it.
+    :raises Conflict: another process has written the row since.
     :raises oslo_db.exception.DBDuplicateEntry: another process is writing the
         first row.
     """
@@ -88,7 +88,7 @@ def replace(connection: sa.Connection, before: SentTerms | None,
 
 def read_classes(connection: sa.Connection, node_uuids: Collection[str]
                  ) -> dict[str, str]:
-    """Return the resource classes of nodes; empty without one."""
+    """Return the resource classes of nodes; empty: the node has none."""
     # SELECT uuid, resource_class FROM nodes WHERE uuid IN (...)
     return {uuid: name or '' for uuid, name in connection.execute(
         sa.select(_n.uuid, _n.resource_class)
@@ -97,18 +97,18 @@ def read_classes(connection: sa.Connection, node_uuids: Collection[str]
 
 def read_unlike(connection: sa.Connection,
                 now: datetime.datetime) -> list[str]:
-    """Return the ids of leases that differ from what has been told.
+    """Return the ids of leases that differ from the sent terms.
 
-    They are live and have no row, or one with other dates; or they have a row
-    and are not live any more.
+    These leases are live and have no row, or a row with other dates; or they
+    have a row and are not live any more.
 
-    :param now: leases that end by then are left out: their end is told when it
-        is carried out.
+    :param now: leases that end by this time are left out: the service is
+        notified when the end is carried out.
     """
     # SELECT id, starts_at, ends_at, terms FROM leases
     #   LEFT JOIN enforcement_terms ON ...
     #   WHERE status IN (...) AND ends_at > ?
-    # NOTE: the dates are compared in Python, since they are in JSON.
+    # The dates are compared in Python, since they are in JSON.
     unlike = [row.id for row in connection.execute(
         sa.select(_s.id, _s.starts_at, _s.ends_at, _e.terms)
         .outerjoin(tables.enforcement_terms, _e.lease_id == _s.id)

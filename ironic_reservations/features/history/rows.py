@@ -30,7 +30,7 @@ _r = tables.reservations.c
 _l = tables.lease_reservations.c
 _p = tables.usage_periods.c
 _o = tables.outbox.c
-# NOTE: the next release may write more values while this one still runs.
+# The next release may write more values while this release still runs.
 _KINDS = tuple(kind.value for kind in notices.Kind)
 _CHANNELS = tuple(channel.value for channel in notices.Channel)
 _OUTCOMES = {outcome.value: outcome for outcome in notices.Outcome}
@@ -42,9 +42,9 @@ _PERIODS = (usage_periods.PROMISED, usage_periods.BOUND,
 class Booking:
     """A booking of the lease.
 
-    :ivar bound_at: when the lease got the node.
-    :ivar warned_at: when the owner was warned that the unused node is
-        released.
+    :ivar bound_at: the time when the lease got the node.
+    :ivar warned_at: the time when the owner was warned that the unused node
+        would be released.
     """
 
     uuid: str
@@ -61,7 +61,7 @@ class Period:
     """A period in which hosts were promised, bound or deployed.
 
     :ivar booking_uuid: the booking whose node was deployed.
-    :ivar ended_at: ``None``: it has not ended.
+    :ivar ended_at: ``None``: the period has not ended.
     """
 
     booking_uuid: str | None

@@ -10,11 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Which request has made which resource, by the key that came with it.
+"""Rows of ``claims`` with the resource that a request made, by its key.
 
-Rows of ``claims``, so that a copy of a request that arrives late is
-recognized although the resource is gone.  As long as a lease exists, its own
-row has the key, too.
+The rows are kept after the resource is gone, so that a late copy of the
+request is recognized. As long as a lease exists, its own row has the key, too.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ _s = tables.leases.c
 #: The kind of requests that make leases.
 LEASE = 'lease'
 _REQUEST = 'request '
-#: How long the names may be.  At least 170 bits of a digest fit, which are
-#: enough that no two are the same.
+#: The maximum length of the names. At least 170 bits of a digest fit, which
+#: is enough to make each name unique.
 _NAME = 64
 _UNDONE = f'{_REQUEST}undone '
 
@@ -45,8 +44,8 @@ class Made:
 
     :ivar owner: the column of ``claims``: :attr:`ident`, :attr:`number` and
         :attr:`digest`.
-    :ivar until: how long this is kept; ``None``: as long as the resource
-        exists.
+    :ivar until: the time until which this is kept; ``None``: as long as the
+        resource exists.
     """
 
     owner: str
@@ -55,7 +54,7 @@ class Made:
     @classmethod
     def of(cls, ident: str, number: int, digest: str,
            until: datetime.datetime) -> Made:
-        """Return what is written of a new resource."""
+        """Return the entry for a new resource."""
         return cls(f'{ident} {number} {digest}', until)
 
     @property
@@ -101,14 +100,14 @@ _KEPT_OF_LEASE = sa.union_all(_KEPT, sa.select(
 def name_of(kind: str, key: str) -> str:
     """Return the name of the row for a key.
 
-    :param kind: of the request.
+    :param kind: the kind of the request.
     :param key: a SHA-256 in hex.
     """
     return f'{_REQUEST}{kind} {key}'[:_NAME]
 
 
 def read(connection: sa.Connection, kind: str, key: str) -> Made | None:
-    """Read what a request has made, if it has made anything.
+    """Return the resource that a request has made, if any.
 
     :param key: a SHA-256 in hex.
     """
@@ -122,33 +121,33 @@ def read(connection: sa.Connection, kind: str, key: str) -> Made | None:
 
 def insert(connection: sa.Connection, kind: str, key: str,
            made: Made) -> None:
-    """Write what a request makes.
+    """Write the resource that a request makes.
 
-    :raises oslo_db.exception.DBDuplicateEntry: it has made something before.
+    :raises oslo_db.exception.DBDuplicateEntry: the key has an entry.
     """
     _MADE.insert(connection, [made], name=name_of(kind, key))
 
 
 def replace(connection: sa.Connection, kind: str, key: str,
             read_before: Made, made: Made) -> None:
-    """Write that a request makes something anew.
+    """Write that a request makes a new resource.
 
-    :param read_before: what it had made, as it was read.
-    :raises Conflict: that is no longer what it has made.
+    :param read_before: the previous resource, as it was read.
+    :raises Conflict: the entry has changed since.
     """
     _MADE.update(connection, read_before, made, of_name=name_of(kind, key))
 
 
 def insert_undone(connection: sa.Connection, number: int,
                   until: datetime.datetime) -> None:
-    """Write that the reservation with this row id came to nothing."""
+    """Write that the reservation with this row id was dropped."""
     # INSERT INTO claims (name, owner, expires_at) VALUES (?, ?, ?)
     connection.execute(sa.insert(tables.claims).values(
         name=f'{_UNDONE}{number}', owner='', expires_at=until))
 
 
 def read_undone(connection: sa.Connection, number: int) -> bool:
-    """Return whether the reservation with this row id came to nothing."""
+    """Return whether the reservation with this row id was dropped."""
     # SELECT name FROM claims WHERE name = ?
     return connection.execute(sa.select(_c.name).where(
         _c.name == f'{_UNDONE}{number}')).one_or_none() is not None

@@ -38,7 +38,7 @@ _NODE = store.Rows(
 _WINDOW = store.Rows(
     maintenance.Window, tables.maintenance_windows, 'a maintenance window',
     as_read=('id', 'updated_at'), changing=('ends_at', 'updated_at'))
-# NOTE: a list, since PostgreSQL uses no index for "<> 'over'".
+# A list, since PostgreSQL uses no index for "<> 'over'".
 _STANDS = _m.state.in_([state.value for state in maintenance.State
                         if state is not maintenance.State.OVER])
 # SELECT ... FROM maintenance_nodes WHERE state IN (...) ORDER BY starts_at
@@ -82,7 +82,7 @@ def read_purposes(connection: sa.Connection, ids: Collection[str]
 def read_of_nodes(connection: sa.Connection,
                   node_uuids: Collection[str] | None = None
                   ) -> dict[str, tuple[maintenance.NodeWindow, ...]]:
-    """Return the windows of nodes that are not over, by node.
+    """Return the windows of nodes, without past windows, by node.
 
     :param node_uuids: ``None``: all nodes.
     """
@@ -99,7 +99,8 @@ def read_due(connection: sa.Connection, now: datetime.datetime
              ) -> list[tuple[maintenance.NodeWindow, str, bool]]:
     """Return the nodes of windows that have started and are not over.
 
-    :returns: each with the reason of its window, and whether that drains.
+    :returns: each with the reason of its window, and whether the window drains
+        nodes.
     """
     # SELECT ..., reason, drain FROM maintenance_nodes
     #   JOIN maintenance_windows ON ...
@@ -119,7 +120,7 @@ def read_postponed(connection: sa.Connection, now: datetime.datetime
                                    datetime.datetime]]:
     """Return the nodes of windows that wait for their present users.
 
-    :returns: each with the start that was asked for.
+    :returns: each with the requested start.
     """
     # SELECT ..., maintenance_windows.starts_at FROM maintenance_nodes
     #   JOIN maintenance_windows ON ...
@@ -137,7 +138,7 @@ def read_postponed(connection: sa.Connection, now: datetime.datetime
 
 
 def count_late(connection: sa.Connection, now: datetime.datetime) -> int:
-    """Count nodes whose maintenance should have begun and has not."""
+    """Count nodes whose maintenance is late to begin."""
     # SELECT count(*) FROM maintenance_nodes
     #   WHERE state = 'planned' AND starts_at <= ? AND ends_at > ?
     return connection.scalar(
@@ -166,7 +167,7 @@ def end(connection: sa.Connection, there: maintenance.NodeWindow,
         now: datetime.datetime) -> None:
     """End the maintenance of a node now.
 
-    If nothing has been written to Ironic, it is over at once.
+    If nothing has been written to Ironic, the maintenance is over at once.
 
     :param there: as it was read.
     :raises Conflict: it has changed since.
@@ -189,10 +190,10 @@ def move(connection: sa.Connection, there: maintenance.NodeWindow,
 
 def write_end(connection: sa.Connection, window: maintenance.Window,
               ends_at: datetime.datetime) -> None:
-    """Write when a window ends that nobody has ended.
+    """Write a new end of a window that has not been ended.
 
     :param window: as it was read.
-    :raises Conflict: somebody has ended it since.
+    :raises Conflict: a request has ended it since.
     """
     _WINDOW.update(connection, window, dataclasses.replace(
         window, ends_at=ends_at))
@@ -200,10 +201,10 @@ def write_end(connection: sa.Connection, window: maintenance.Window,
 
 def end_window(connection: sa.Connection, window: maintenance.Window,
                now: datetime.datetime) -> None:
-    """Write that a window has ended; at its start, if that is to come.
+    """Write that a window has ended; a future window ends at its start.
 
     :param window: as it was read.
-    :raises Conflict: somebody else has changed it since.
+    :raises Conflict: another process has changed it since.
     """
     _WINDOW.update(connection, window, dataclasses.replace(
         window, ends_at=max(window.starts_at, now), updated_at=now))
@@ -213,11 +214,11 @@ def read_forgettable(connection: sa.Connection, before: datetime.datetime,
                      limit: int) -> list[str]:
     """Return the ids of windows that were over before an instant.
 
-    :param limit: the maximum number of them.
+    :param limit: the maximum number of windows.
     """
     # SELECT id FROM maintenance_windows WHERE updated_at < ? AND ... LIMIT ?
     # SELECT id FROM maintenance_windows WHERE ends_at < ? AND ... LIMIT ?
-    # NOTE: two statements, since each has an index of its own.
+    # Two statements, since each has an index of its own.
     found: dict[str, None] = {}
     for instant, condition in ((_w.updated_at, _ended_since(before)),
                                (_w.ends_at, _passed_since(before))):
@@ -236,9 +237,9 @@ def delete_many(connection: sa.Connection, ids: Collection[str],
 
 
 def _ended_since(before: datetime.datetime) -> sa.ColumnElement[bool]:
-    """Return the condition that somebody ended a window before an instant.
+    """Return the condition that a request ended a window before an instant.
 
-    NOTE: nothing else updates a window; its dates may be far ahead.
+    No other operation updates a window; its dates may be in the far future.
     """
     return sa.and_(_w.updated_at < before, _nodes_with(_STANDS) == 0)
 
@@ -246,17 +247,17 @@ def _ended_since(before: datetime.datetime) -> sa.ColumnElement[bool]:
 def _passed_since(before: datetime.datetime) -> sa.ColumnElement[bool]:
     """Return the condition that the dates of a window are before an instant.
 
-    NOTE: with ``drain``, nodes may end after the window does.
+    With ``drain``, the maintenance of nodes may end after the window.
     """
     return sa.and_(_w.ends_at < before, _nodes_with(
         sa.or_(_STANDS, _m.ends_at >= before)) == 0)
 
 
 def _nodes_with(condition: sa.ColumnElement[bool]) -> sa.ScalarSelect[int]:
-    """Return how many nodes of a window meet a condition.
+    """Return the number of nodes of a window that meet a condition.
 
-    NOTE: they are counted, since NOT EXISTS has PostgreSQL read the nodes of
-    all windows.
+    Nodes are counted, since for NOT EXISTS PostgreSQL reads the nodes of all
+    windows.
     """
     # SELECT COUNT(*) FROM maintenance_nodes
     #   WHERE window_id = maintenance_windows.id AND ...

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Nodes of leases that nobody has deployed yet (``usable_bookings``).
+"""Nodes of leases that have not been deployed yet (``usable_bookings``).
 
 A row exists while the node of a booking can be deployed, and is deleted as
-soon as it cannot.
+soon as the node cannot be deployed.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _l = tables.lease_reservations.c
 _n = tables.nodes.c
 _s = tables.leases.c
 _u = tables.usable_bookings.c
-#: How many bookings one statement names.
+#: The maximum number of bookings in one statement.
 _PIECE = 500
 
 
 def read(connection: sa.Connection, lease_ids: Collection[str],
          unbroken: datetime.datetime) -> dict[str, list[no_show.Seat]]:
-    """Return all nodes that leases have, and how they have been used.
+    """Return all nodes that leases have, and their use.
 
     :param unbroken: since when nodes have been checked without a break.
     :returns: by the id of the lease.
@@ -52,8 +52,8 @@ def read(connection: sa.Connection, lease_ids: Collection[str],
     #   FROM reservations JOIN lease_reservations ... JOIN nodes ...
     #   LEFT JOIN usable_bookings ON booking_uuid = reservations.uuid
     #   WHERE lease_id IN (...) AND state <> 'ending'
-    # NOTE: instances may be on any node of their lease, so that it is not
-    # known which node is unused.
+    # Instances may be on any node of their lease, so that it is not known
+    # which node is unused.
     free = sa.and_(
         _r.state == leases.BookingState.BOUND.value,
         _l.resource_type == leases.PHYSICAL_HOST, _deployable(),
@@ -79,7 +79,7 @@ def read(connection: sa.Connection, lease_ids: Collection[str],
 def read_due(connection: sa.Connection, terms: no_show.Terms,
              now: datetime.datetime,
              unbroken: datetime.datetime) -> list[str]:
-    """Return active leases that may have nodes to warn about or release.
+    """Return active leases with nodes that may need a warning or release.
 
     :param unbroken: since when nodes have been checked without a break.
     :returns: the ids of the leases;
@@ -130,7 +130,8 @@ def read_over(connection: sa.Connection
               ) -> list[tuple[str, datetime.datetime]]:
     """Return rows whose node cannot be deployed any more.
 
-    :returns: the booking of each, and since when it could be.
+    :returns: the booking of each row, and since when its node could be
+        deployed.
     """
     # SELECT booking_uuid, since FROM usable_bookings LEFT JOIN (reservations
     #   JOIN ...) ON (it could be deployed, and never was)
@@ -148,7 +149,7 @@ def begin(connection: sa.Connection, booking_uuids: Collection[str],
           now: datetime.datetime) -> None:
     """Write that nodes can be deployed from now on.
 
-    :raises Conflict: another process has written it for one of them.
+    :raises Conflict: another process has written a row for one of them.
     """
     # INSERT INTO usable_bookings (booking_uuid, since) VALUES (?, ?), ...
     if booking_uuids:
@@ -160,11 +161,11 @@ def finish(connection: sa.Connection,
            over: Sequence[tuple[str, datetime.datetime]]) -> None:
     """Write that nodes cannot be deployed any more.
 
-    :param over: rows as they were read; one that was written again stays.
+    :param over: rows as they were read; rows written again since stay.
     """
     # DELETE FROM usable_bookings WHERE booking_uuid IN (...)
     #   AND (booking_uuid, since) IN ((?, ?), ...)
-    # NOTE: the first condition is for the index: MariaDB uses none for pairs.
+    # The first condition is for the index: MariaDB uses none for pairs.
     for first in range(0, len(over), _PIECE):
         piece = over[first:first + _PIECE]
         connection.execute(sa.delete(tables.usable_bookings).where(
@@ -182,7 +183,7 @@ def _nodes() -> sa.Join:
 def _unused() -> sa.ColumnElement[bool]:
     """Return the condition that a node can be deployed and never was.
 
-    NOTE: a request in flight is by the owner, and no break.
+    A request in flight comes from the owner, and is not a break.
     """
     return sa.and_(_r.state == leases.BookingState.BOUND.value,
                    _l.resource_type == leases.PHYSICAL_HOST, _deployable(),

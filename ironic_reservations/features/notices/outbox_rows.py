@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``outbox``: notices that are to be sent, or have been.
+"""Rows of ``outbox``: notices that are to be sent, or have been sent.
 
-A row is written in the transaction of the change that it is about. A process
-that sends it claims it first, and marks it by that claim; if the process dies
-in between, another one sends it again.
+A row is written in the transaction of the change that it describes. A process
+claims a notice before it sends it, and marks it by this claim afterwards; if
+the process dies in between, another process sends the notice again.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _NOTICE = store.Rows(
     notices.Notice, tables.outbox, 'a notice',
     decode={'kind': notices.kind_of, 'payload': json.loads},
     encode={'kind': lambda kind: kind.value, 'payload': json.dumps})
-#: How many ids one statement names.
+#: The maximum number of ids in one statement.
 _PIECE = 500
 #: The maximum length of a stored error.
 _COMPLAINT = 1000
@@ -52,7 +52,7 @@ _URGENT = tuple(kind.value for kind in notices.Kind if kind.urgent)
 class Waiting:
     """The notices that have not been sent over one channel.
 
-    :ivar since: when the oldest of them was written.
+    :ivar since: the time when the oldest of them was written.
     """
 
     count: int
@@ -63,7 +63,7 @@ class Waiting:
 class Due:
     """A notice that waits to be mailed.
 
-    :ivar due_at: when it may be sent.
+    :ivar due_at: the time from which it may be sent.
     :ivar claimed: whether a process is sending it.
     """
 
@@ -76,9 +76,9 @@ class Due:
 
 def insert(connection: sa.Connection,
            written: Sequence[notices.Notice]) -> None:
-    """Write notices, except for those that exist.
+    """Write notices, except for notices that exist.
 
-    To be called in the transaction of the change that they are about.
+    To be called in the transaction of the change that they describe.
 
     :raises oslo_db.exception.DBDuplicateEntry: another process is writing one
         of them.
@@ -93,7 +93,7 @@ def insert(connection: sa.Connection,
 
 def read_known(connection: sa.Connection,
                ids: Collection[str]) -> set[str]:
-    """Return those of some ids that exist, sent or not."""
+    """Return the ids of notices that exist, sent or not."""
     # SELECT id FROM outbox WHERE id IN (...)
     wanted, known = list(ids), set[str]()
     for first in range(0, len(wanted), _PIECE):
@@ -107,7 +107,7 @@ def count_written(connection: sa.Connection, kind: notices.Kind,
                   ) -> dict[str, int]:
     """Count the notices of a kind by lease, each once for all receivers.
 
-    :param since: notices that were written after this count.
+    :param since: only notices that were written after this time count.
     """
     # SELECT lease_id, COUNT(DISTINCT notice_id) FROM outbox
     #   WHERE lease_id IN (...) AND kind = ? AND created_at > ?
@@ -124,7 +124,7 @@ def count_written(connection: sa.Connection, kind: notices.Kind,
 
 def read_arrived(connection: sa.Connection, notice_ids: Collection[str]
                  ) -> dict[str, datetime.datetime | None]:
-    """Return when notices were delivered to the last receiver.
+    """Return the time when notices were delivered to the last receiver.
 
     :returns: by notice id; ``None``: a receiver still waits for it. Notices
         without receivers, and purged ones, are left out.
@@ -142,7 +142,7 @@ def read_arrived(connection: sa.Connection, notice_ids: Collection[str]
 
 
 def _takeable(now: datetime.datetime) -> sa.ColumnElement[bool]:
-    # NOTE: kinds that only the next release knows are left to it.
+    # Kinds that only the next release knows are left out.
     return sa.and_(_c.due_at <= now, _nobodys(now), _c.kind.in_(_KINDS))
 
 
@@ -159,8 +159,8 @@ def read_due(connection: sa.Connection, channel: notices.Channel,
              target: str, now: datetime.datetime, limit: int) -> list[str]:
     """Return the ids of unclaimed notices that are due for a receiver.
 
-    Urgent ones come first, then the longest due. A notice with a sequence
-    number is left out until those before it have been sent.
+    Urgent notices come first, then the longest due. A notice with a sequence
+    number is left out until all notices before it have been sent.
     """
     # SELECT id FROM outbox WHERE channel = ? AND target = ? AND due_at <= ?
     #   AND (nobody's claim) AND NOT EXISTS (SELECT id FROM outbox AS first
@@ -194,10 +194,10 @@ def read_persons(connection: sa.Connection,
 def read_digest(connection: sa.Connection, target: str,
                 now: datetime.datetime, limit: int
                 ) -> tuple[list[Due], datetime.datetime | None]:
-    """Return the notices to mail to a target, and when it last got mail.
+    """Return the notices to mail to a target, and the time of its last mail.
 
-    :returns: urgent notices first, then the oldest, whether or not they are
-        due or claimed; and ``None`` if there has been no mail.
+    :returns: the notices, urgent ones first, then the oldest, whether or not
+        they are due or claimed; and the time, ``None`` without any mail.
     """
     # SELECT id, kind, created_at, due_at, (claimed) FROM outbox
     #   WHERE channel = 'mail' AND target = ? AND due_at IS NOT NULL
@@ -219,7 +219,7 @@ def read_digest(connection: sa.Connection, target: str,
 def take(connection: sa.Connection, ids: Collection[str], token: str,
          now: datetime.datetime,
          until: datetime.datetime) -> list[notices.Notice]:
-    """Claim notices, except those that others have claimed first.
+    """Claim notices, except for notices that others claimed first.
 
     :param token: a token that is never used again.
     """
@@ -238,9 +238,9 @@ def finish(connection: sa.Connection, ids: Collection[str], token: str,
            outcome: notices.Outcome, now: datetime.datetime) -> int:
     """Mark notices as sent or given up.
 
-    :param token: of their claim; notices that others have claimed are left
-        out.
-    :returns: how many have been marked.
+    :param token: the token of their claim; notices that others have claimed
+        are left out.
+    :returns: the number of marked notices.
     """
     # UPDATE outbox SET due_at = NULL, done_at = ?, outcome = ?, ...
     #   WHERE id IN (...) AND claimed_by = ?
@@ -253,10 +253,10 @@ def finish(connection: sa.Connection, ids: Collection[str], token: str,
 
 def put_off(connection: sa.Connection, ids: Collection[str], token: str,
             due_at: datetime.datetime, complaint: str) -> None:
-    """Have notices sent again later.
+    """Postpone notices that could not be sent.
 
-    :param token: of their claim.
-    :param complaint: why they could not be sent.
+    :param token: the token of their claim.
+    :param complaint: the reason why they could not be sent.
     """
     # UPDATE outbox SET due_at = ?, attempts = attempts + 1, ...
     #   WHERE id IN (...) AND claimed_by = ?
@@ -270,7 +270,7 @@ def put_off(connection: sa.Connection, ids: Collection[str], token: str,
 
 def drop(connection: sa.Connection,
          claims: Collection[claimed_rows.Taken]) -> None:
-    """Release notices that nobody sends."""
+    """Release notices that no process sends."""
     claimed_rows.drop(connection, tables.outbox, claims)
 
 
@@ -284,16 +284,17 @@ def _old(before: Mapping[notices.Channel, datetime.datetime]
 def any_old(connection: sa.Connection,
             given_up: Mapping[notices.Channel, datetime.datetime],
             purged: datetime.datetime) -> bool:
-    """Return whether there is anything to give up or to purge.
+    """Return whether there are notices to give up or to purge.
 
-    :param given_up: by channel: unsent notices written before this are given
-        up.
-    :param purged: notices that were done before this are purged.
+    :param given_up: by channel: unsent notices written before this time are
+        given up.
+    :param purged: notices that were sent or given up before this time are
+        purged.
     """
     # SELECT id FROM outbox WHERE due_at IS NOT NULL AND created_at < ? AND ...
     #   LIMIT 1
     # SELECT id FROM outbox WHERE done_at < ? LIMIT 1
-    # NOTE: two queries, so that each uses its index.
+    # Two queries, so that each uses its index.
     return any(connection.execute(
         sa.select(_c.id).where(*which).limit(1)).first() is not None
         for which in (_old(given_up), (_c.done_at < purged,)))
@@ -334,11 +335,11 @@ def purge(connection: sa.Connection, before: datetime.datetime,
           limit: int) -> int:
     """Delete notices that were sent or given up before an instant.
 
-    :returns: how many rows were deleted.
+    :returns: the number of deleted rows.
     """
     # SELECT id FROM outbox WHERE done_at < ? ORDER BY done_at LIMIT ?
     # DELETE FROM outbox WHERE id IN (...) AND done_at < ?
-    # NOTE: two statements, since MariaDB allows no LIMIT inside IN.
+    # Two statements, since MariaDB allows no LIMIT inside IN.
     ids = connection.scalars(
         sa.select(_c.id).where(_c.done_at < before)
         .order_by(_c.done_at).limit(limit)).all()
@@ -353,7 +354,7 @@ def count_waiting(connection: sa.Connection
                   ) -> dict[notices.Channel, Waiting]:
     """Count the notices that are to be sent, by channel.
 
-    NOTE: channels that only the next release knows are left out.
+    Channels that only the next release knows are left out.
     """
     # SELECT channel, COUNT(*), MIN(created_at) FROM outbox
     #   WHERE due_at IS NOT NULL AND channel IN (...) GROUP BY channel
@@ -369,7 +370,7 @@ def count_given_up(connection: sa.Connection
                    ) -> dict[notices.Channel, int]:
     """Count the notices that were given up and are kept, by channel.
 
-    NOTE: channels that only the next release knows are left out.
+    Channels that only the next release knows are left out.
     """
     # SELECT channel, COUNT(*) FROM outbox WHERE outcome = 'given_up'
     #   AND channel IN (...) GROUP BY channel

@@ -30,12 +30,12 @@ def read_loose(connection: sa.Connection, now: datetime.datetime,
                without: str | None = None) -> tuple[list[leases.Lease], bool]:
     """Return leases whose dates may still change, the nearest first.
 
-    :param start: of the window for which they may have to make room: leases
-        that overlap with it come first, then later ones, then earlier ones.
-    :param end: of that window.
-    :param most: how many to return at most.
-    :param without: the id of a lease to leave out.
-    :returns: also whether these are all of them.
+    :param start: the start of the window for which room is needed: leases that
+        overlap with it come first, then later leases, then earlier leases.
+    :param end: the end of this window.
+    :param most: the maximum number of leases.
+    :param without: the id of a lease to omit.
+    :returns: the leases, and whether these are all of them.
     """
     # SELECT id FROM leases WHERE fix_at > ? AND status = 'PENDING'
     #   AND id <> ? ORDER BY CASE ..., id LIMIT ?
@@ -76,6 +76,6 @@ def read_waiting(connection: sa.Connection,
 
 def _loose(now: datetime.datetime) -> sa.ColumnElement[bool]:
     """Return the condition that the dates of a lease may still change."""
-    # NOTE: a lease that is due to be fixed counts as fixed.
+    # A lease that is due to be fixed counts as fixed.
     return sa.and_(_s.fix_at > now,
                    _s.status == leases.LeaseStatus.PENDING.value)

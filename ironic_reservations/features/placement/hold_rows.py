@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``holds``: what this service has, or may have, written to Placement.
+"""Rows of ``holds``: allocations of this service in Placement.
 
-A row is written before anything is written to Placement, and deleted after all
-of it has been removed there. Each change names the generation that was read,
-so that one of two concurrent changes fails.
+A row is written before its allocation is written to Placement, and deleted
+after the allocation has been removed there. Each change names the generation
+that was read, so that one of two concurrent changes fails.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def insert(connection: sa.Connection, hold: holds.Hold) -> holds.Hold:
     """Write a hold before it is written to Placement.
 
     :param hold: its ``id`` and ``generation`` are ignored.
-    :returns: the hold with both.
+    :returns: the hold with its ``id`` and ``generation``.
     :raises oslo_db.exception.DBDuplicateEntry: the node is held already, or
-        the consumer is not a new one.
+        the consumer has a hold already.
     """
     made = dataclasses.replace(hold, generation=db_generations.fresh())
     return dataclasses.replace(made, id=_HOLD.insert_one(
@@ -67,7 +67,7 @@ def insert(connection: sa.Connection, hold: holds.Hold) -> holds.Hold:
 
 
 def _live(hold: holds.Hold | holds.Promise) -> str | None:
-    """Return the value of which a host has at most one row."""
+    """Return the value of ``live``; a host has at most one row with it."""
     if isinstance(hold, holds.Hold) and (
             hold.state is holds.HoldState.RELEASING):
         return None
@@ -80,7 +80,7 @@ def change(connection: sa.Connection, hold: holds.Hold,
 
     :param changed: ``state``, ``deadline``, ``confirmed``, ``instance_uuid``,
         ``consumer_uuid``.
-    :returns: the new hold; ``None`` if it had changed since it was read.
+    :returns: the new hold; ``None``: the hold has changed since it was read.
     :raises oslo_db.exception.DBDuplicateEntry: another hold has that consumer.
     """
     after = dataclasses.replace(hold, generation=db_generations.fresh(),
@@ -90,12 +90,12 @@ def change(connection: sa.Connection, hold: holds.Hold,
 
 
 def delete(connection: sa.Connection, hold: holds.Hold) -> bool:
-    """Delete a hold; return ``False`` if it had changed since it was read."""
+    """Delete a hold; return ``False`` if it has changed since it was read."""
     return _HOLD.try_delete(connection, hold)
 
 
 def read(connection: sa.Connection, hold_id: int) -> holds.Hold | None:
-    """Return a hold, ``None`` if it is gone."""
+    """Return a hold; ``None``: it has been deleted."""
     return _HOLD.first(connection.execute(_HOLDS.where(_h.id == hold_id)))
 
 
@@ -111,7 +111,7 @@ def read_of_node(connection: sa.Connection,
 
 def read_live(connection: sa.Connection,
               promises: Collection[holds.Promise]) -> dict[str, holds.Hold]:
-    """Return the live holds that promises need, or that are in their way.
+    """Return the live holds that promises need, or that conflict with them.
 
     :returns: by the owner of the promise; holds that are being released are
         left out.
@@ -130,14 +130,15 @@ def supersede(connection: sa.Connection, node_uuid: str,
               now: datetime.datetime, deadline: datetime.datetime) -> None:
     """Write that all holds of a node are to be released.
 
-    :param deadline: when others may continue the release of an active hold.
+    :param deadline: the time from which other processes may continue the
+        release of an active hold.
     """
     _release(connection, _h.node_uuid == node_uuid, now, deadline)
 
 
 def read_of_owners(connection: sa.Connection,
                    owners: Collection[str]) -> list[holds.Hold]:
-    """Return the holds of reservations, also those being released."""
+    """Return the holds of reservations, including holds being released."""
     return _HOLD.all(connection.execute(
         _HOLDS.where(_h.owner.in_(owners)).order_by(_h.id)))
 
@@ -165,7 +166,8 @@ def release(connection: sa.Connection, owners: Collection[str],
 
     To be called in the transaction that ends the reservations.
 
-    :param deadline: when others may continue the release of an active hold.
+    :param deadline: the time from which other processes may continue the
+        release of an active hold.
     """
     if owners:
         _release(connection, _h.owner.in_(owners), now, deadline)
@@ -176,8 +178,8 @@ def _release(connection: sa.Connection, which: sa.ColumnElement[bool],
     # UPDATE holds SET deadline = ..., state = 'releasing', live = NULL,
     #   generation = ?
     #   WHERE (which) AND state <> 'releasing'
-    # NOTE: a hold that may be in the middle of being written keeps its
-    # deadline. That is set first, since MariaDB evaluates assignments in order
+    # A hold that may be written at this moment keeps its deadline. The
+    # deadline is set first, since MariaDB evaluates assignments in order
     # and would see the new state.
     until = sa.case((_h.state == holds.HoldState.ACTIVE.value,
                      sa.bindparam('until', deadline, type_=_h.deadline.type)),
@@ -195,13 +197,13 @@ def release_forsaken(connection: sa.Connection, now: datetime.datetime,
                      limit: int) -> int:
     """Write that holds without a promise are to be released at once.
 
-    :returns: how many there are, ``limit`` at most.
+    :returns: the number of such holds, at most ``limit``.
     """
     # SELECT id, generation FROM holds LEFT JOIN reservations
     #     ON uuid = owner AND reservations.node_uuid = holds.node_uuid
     #   WHERE holds.state <> 'releasing'
     #     AND (reservations.uuid IS NULL OR NOT (it has its node)) LIMIT ?
-    # NOTE: a booking that has been moved keeps its uuid.
+    # A booking that has been moved keeps its uuid.
     forsaken = connection.execute(
         sa.select(_h.id, _h.generation)
         .select_from(tables.holds.outerjoin(
@@ -212,7 +214,7 @@ def release_forsaken(connection: sa.Connection, now: datetime.datetime,
                    conditions.live(now), conditions.has_node(now)))))
         .limit(limit)).all()
     if forsaken:
-        # NOTE: a hold that has changed meanwhile is left to the next call. The
+        # The next call releases a hold that has changed meanwhile. The
         # first condition is for the index: MariaDB uses none for pairs.
         _release(connection, sa.and_(
             _h.id.in_([row.id for row in forsaken]),
@@ -233,7 +235,7 @@ def read_deployed(connection: sa.Connection,
                   limit: int) -> list[tuple[holds.Hold, holds.Promise]]:
     """Return active holds of used reservations, not handed over yet.
 
-    :returns: each with the promise that it is for.
+    :returns: each with its promise.
     """
     # SELECT ... FROM holds JOIN reservations
     #     ON uuid = owner AND reservations.node_uuid = holds.node_uuid
@@ -254,7 +256,7 @@ def read_deployed(connection: sa.Connection,
 
 def read_consumer(connection: sa.Connection,
                   consumer_uuid: str) -> holds.Hold | None:
-    """Return the hold with a consumer, ``None`` without one."""
+    """Return the hold of a consumer; ``None``: it has no hold."""
     return _HOLD.first(connection.execute(_HOLDS.where(
         _h.consumer_uuid == consumer_uuid)))
 
@@ -290,7 +292,7 @@ def read_promises(connection: sa.Connection, now: datetime.datetime,
                   node_uuid: str | None = None) -> list[holds.Promise]:
     """Return the promises for which nodes are to be held now.
 
-    :param node_uuid: of this node only.
+    :param node_uuid: the node whose promises are read; ``None``: all nodes.
     """
     query = _PROMISES.where(
         sa.or_(conditions.live(now), conditions.has_node(now)))

@@ -12,8 +12,9 @@
 
 """Rows of ``providers_seen``: providers that an audit need not check again.
 
-A provider's generation grows with each write of allocations or inventories, so
-that an unchanged provider is still in order, unless allocations were deleted.
+A provider's generation grows with each write of allocations or inventories.
+An unchanged provider is therefore still in order, unless allocations were
+deleted.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from ironic_reservations.db import store
 from ironic_reservations.db import tables
 
 _s = tables.providers_seen.c
-#: How many rows one statement names.
+#: The maximum number of rows in one statement.
 _BATCH = 500
 
 
@@ -49,8 +50,8 @@ class Kind(enum.StrEnum):
 class Seen:
     """The state of a provider when an audit found it in order.
 
-    :ivar fingerprint: of everything that it was compared with; ``None``:
-        unknown.
+    :ivar fingerprint: a fingerprint of all values that it was compared with;
+        ``None``: unknown.
     """
 
     generation: int
@@ -89,9 +90,9 @@ def write(connection: sa.Connection, seen: Mapping[str, Seen],
 
 def look_at(connection: sa.Connection, uuid: str,
             now: datetime.datetime) -> None:
-    """Have the next audit check the provider of a node.
+    """Make the next audit check the provider of a node.
 
-    NOTE: of nodes that are not mirrored any more, an audit checks only those
-    with a row here; all others may belong to anybody.
+    If a node is not mirrored any more, an audit checks its provider only if it
+    has a row here; other providers may belong to another service.
     """
     write(connection, {uuid: Seen(0, Kind.NODE, None)}, (), now)

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``lease_usage``: the totals of leases, which outlive them.
+"""Rows of ``lease_usage``: the totals of leases, kept after the leases.
 
-A row is written, or added to, in the transaction that deletes the bookings
-that it counts, so that each booking is counted exactly once.
+A row is written or increased in the transaction that deletes the counted
+bookings, so that each booking is counted exactly once.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ _ADD = sa.update(tables.lease_usage).where(
 class Usage:
     """The usage of a resource class by a lease reservation.
 
-    :ivar resource_class: of the nodes; for instances, a class of Placement.
-        Empty for nodes without one.
-    :ivar amount: of the class for each booking: 1 for a node.
+    :ivar resource_class: the class of the nodes, empty for nodes without one;
+        for instances, a class of Placement.
+    :ivar amount: the amount of the class for each booking: 1 for a node.
     :ivar starts_at: the start of the first booking.
     :ivar ended_at: the end of the last booking.
     :ivar bookings: the number of nodes or instances.
     :ivar promised_seconds: the sum of the durations of the bookings.
-    :ivar bound_seconds: the same, of bookings that have started.
+    :ivar bound_seconds: the same sum for bookings that have started.
     """
 
     reservation_id: str
@@ -88,7 +88,7 @@ def add(connection: sa.Connection, lease: leases.Lease,
         bookings: Collection[leases.NodeBooking]) -> None:
     """Count bookings of a lease that this transaction deletes.
 
-    :param bookings: with a start in the past.
+    :param bookings: bookings with a start in the past.
     """
     if not bookings:
         return

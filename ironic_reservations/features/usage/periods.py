@@ -14,7 +14,7 @@
 
 Rows of promised and bound nodes are written by the transaction that deletes
 the bookings. A row of a deployed node is written when the deployment is
-noticed, and lasts until it is over or the booking is deleted.
+detected, and runs until the deployment is over or the booking is deleted.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _r = tables.reservations.c
 _l = tables.lease_reservations.c
 _n = tables.nodes.c
 
-#: How many bookings one statement names.
+#: The maximum number of bookings in one statement.
 _PIECE = 500
 #: Promised, but never bound.
 PROMISED = 'promised'
@@ -47,7 +47,7 @@ PROMISED = 'promised'
 BOUND = 'bound'
 #: Deployed, or with an instance.
 DEPLOYED = 'deployed'
-#: Released at that instant, because nobody had deployed it in time.
+#: Released at that instant, since the owner had not deployed it in time.
 NO_SHOW = 'no_show'
 
 
@@ -55,7 +55,7 @@ NO_SHOW = 'no_show'
 class Deployment:
     """A booking whose node is deployed.
 
-    :ivar resource_class: of the node; empty: none.
+    :ivar resource_class: the class of the node; empty: none.
     """
 
     booking_uuid: str
@@ -74,8 +74,8 @@ def read_unrecorded(connection: sa.Connection, now: datetime.datetime,
                     node_uuid: str | None = None) -> list[Deployment]:
     """Return bookings with a deployed node and no running row.
 
-    :param node_uuid: a node that is deployed, whatever the mirror says;
-        ``None``: all that are deployed according to the mirror.
+    :param node_uuid: a node that is deployed, even if the mirror shows another
+        state; ``None``: all nodes that the mirror shows as deployed.
     """
     # SELECT ... FROM reservations JOIN lease_reservations ... JOIN nodes ...
     #   WHERE state = 'bound' AND expires_at > ? AND inventories IS NULL
@@ -100,7 +100,7 @@ def read_unrecorded(connection: sa.Connection, now: datetime.datetime,
 def read_over(connection: sa.Connection) -> list[str]:
     """Return the bookings of running rows whose node is not deployed any more.
 
-    NOTE: a row goes on while the mirror does not know the state of the node.
+    A row keeps running while the mirror does not know the state of the node.
     """
     # SELECT booking_uuid FROM usage_periods LEFT JOIN reservations ON ...
     #   LEFT JOIN nodes ON ... WHERE running = 1
@@ -120,8 +120,8 @@ def begin(connection: sa.Connection, those: Collection[Deployment],
           now: datetime.datetime, lasts: bool = True) -> None:
     """Write that nodes are deployed.
 
-    :param lasts: whether they still are.
-    :raises Conflict: another process has written it for one of them.
+    :param lasts: whether they are still deployed.
+    :raises Conflict: another process has written a row for one of them.
     """
     # INSERT INTO usage_periods (booking_uuid, ...) VALUES (...), ...
     if those:
@@ -136,8 +136,8 @@ def note_no_shows(connection: sa.Connection, lease: leases.Lease,
                   now: datetime.datetime) -> None:
     """Write that unused nodes of a lease are released.
 
-    NOTE: the bookings are not named, since a row with a booking means that its
-    node has been deployed.
+    The rows do not name the bookings, since a row with a booking means that
+    its node has been deployed.
     """
     # SELECT uuid, resource_class FROM nodes WHERE uuid IN (...)
     classes = {uuid: name or '' for uuid, name in (
@@ -159,7 +159,7 @@ def finish(connection: sa.Connection, bookings: Collection[str],
     if bookings:
         # UPDATE usage_periods SET ended_at = ?, running = NULL
         #   WHERE booking_uuid IN (...) AND running = 1
-        # NOTE: not by ids, which another history uses for other rows.
+        # Not by ids, which another history uses for other rows.
         connection.execute(
             sa.update(tables.usage_periods)
             .where(_p.booking_uuid.in_(bookings), _p.running == 1)
@@ -172,7 +172,7 @@ def keep(connection: sa.Connection, lease: leases.Lease,
     """Write the periods of bookings that this transaction deletes.
 
     :param classes: the resource classes of Ironic's nodes, by uuid; other
-        nodes are left out.
+        nodes are omitted.
     """
     whole = [booking for booking in bookings if booking.node_uuid in classes]
     counts: collections.Counter[tuple[Any, ...]] = collections.Counter(
@@ -207,8 +207,8 @@ def keep(connection: sa.Connection, lease: leases.Lease,
 
 def _not_before_its_start(end: datetime.datetime
                           ) -> sa.ColumnElement[datetime.datetime]:
-    # NOTE: without the type, drivers are given the time zone as well, which
-    # each of them takes for something else.
+    # Without the type, drivers also get the time zone, which each of them
+    # interprets in another way.
     return sa.case((_p.starts_at > end, _p.starts_at),
                    else_=sa.literal(end, tables.UTCDateTime))
 
@@ -218,14 +218,14 @@ def read(connection: sa.Connection, begin: datetime.datetime,
          every: bool) -> list[usage.Spell]:
     """Return the periods of leases on nodes of Ironic.
 
-    Equal periods are summed up by the database, so that the number of rows
-    grows with the number of leases, not of their hosts.
+    The database sums up equal periods, so that the number of rows grows with
+    the number of leases, not of their hosts.
 
-    :param connection: of a snapshot.
-    :param begin: periods that ended by then are left out,
-    :param end: and those that start at or after this.
-    :param project_id: of this project.
-    :param every: of all projects instead.
+    :param connection: the connection of a snapshot.
+    :param begin: periods that ended by this time are omitted.
+    :param end: periods that start at or after this time are omitted.
+    :param project_id: the project whose periods are read.
+    :param every: whether to read the periods of all projects instead.
     """
     return [*_read_over(connection, begin, end, _whose(
         _p.project_id, project_id, every)),
@@ -251,8 +251,8 @@ def _read_over(connection: sa.Connection, begin: datetime.datetime,
     #     AND (ended_at > ? OR running = 1)
     #   GROUP BY project_id, resource_class, kind, starts_at, ended_at,
     #     expires_at
-    # NOTE: expires_at limits a row: a node may be deployed for longer than it
-    # is promised.
+    # expires_at limits a row: a node may be deployed for longer than it is
+    # promised.
     columns = (_p.project_id, _p.resource_class, _p.kind, _p.starts_at,
                _p.ended_at, _r.expires_at)
     found = []
@@ -279,7 +279,7 @@ def _read_live(connection: sa.Connection, begin: datetime.datetime,
     #   (it has begun), COUNT(*) FROM reservations JOIN nodes ON ...
     #   WHERE it is of a lease AND inventories IS NULL
     #     AND expires_at > ? AND starts_at < ? GROUP BY ...
-    # The twin of what has begun is leases.NodeBooking.begun.
+    # The twin of "it has begun" is leases.NodeBooking.begun.
     begun = sa.case((sa.or_(
         _r.state != leases.BookingState.PLANNED.value,
         _r.lessee.is_not(None)), 1), else_=0)
@@ -303,7 +303,7 @@ def count_now(connection: sa.Connection, now: datetime.datetime
               ) -> dict[str, tuple[int, int]]:
     """Count the nodes that leases have now, by resource class.
 
-    :returns: the number of nodes, and of those that are deployed.
+    :returns: the number of nodes, and the number of deployed nodes.
     """
     # SELECT resource_class, COUNT(*), COUNT(usage_periods.id)
     #   FROM reservations JOIN nodes ON ... LEFT JOIN usage_periods ON ...
