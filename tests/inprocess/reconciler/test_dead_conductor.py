@@ -58,5 +58,5 @@ class TestDeadConductor(world.TestCase):
 
     def test_a_process_that_has_lost_its_claim_stops(self):
         self.ironic.asked.clear()
-        self.looks.look(lambda: False)
+        self.looks.settle_overdue(lambda: False)
         self.assertEqual([], self.ironic.asked)
