@@ -105,6 +105,7 @@ class _Progress:
     """The progress at the end of the bookings of a lease.
 
     :ivar gone: bookings whose nodes are released.
+    :ivar free: these nodes, as Ironic shows them.
     :ivar untouched: bookings whose nodes have no value of ours left, but are
         not free yet.
     :ivar begun: bookings whose handover was begun in this step.
@@ -115,6 +116,7 @@ class _Progress:
     """
 
     gone: list[leases.NodeBooking] = dataclasses.field(default_factory=list)
+    free: list[mirrored_node.Node] = dataclasses.field(default_factory=list)
     untouched: list[leases.NodeBooking] = dataclasses.field(
         default_factory=list)
     begun: list[leases.NodeBooking] = dataclasses.field(default_factory=list)
@@ -212,6 +214,11 @@ def reclaim(context: lease_context.Context,
     after = context.commit(
         lease, lease_context.with_bookings(after, changed), nodes, now,
         lease_context.sentence(found.waits), statements=[
+            # The mirror may show the nodes as they were a moment ago.
+            functools.partial(
+                db_nodes.update_facts, nodes=[dataclasses.replace(
+                    node, enrolled_at=known[node.uuid].enrolled_at)
+                    for node in found.free if node.uuid in known], now=now),
             functools.partial(db_handovers.delete, bookings=[
                 booking for booking in found.gone
                 if booking.node_uuid in handed or booking in found.begun]),
@@ -255,6 +262,8 @@ def _reclaim(context: lease_context.Context, booking: leases.NodeBooking,
         found.waits.append(lease_context.about(node, uuid, kept))
     elif view.act is lease_cycle.Act.RELEASE:
         found.gone.append(booking)
+        if node is not None:
+            found.free.append(node)
         if view.why:
             LOG.warning('Node %s %s at the end of its lease', uuid, view.why)
         return

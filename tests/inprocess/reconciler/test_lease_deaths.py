@@ -163,6 +163,8 @@ class TestDeathInHandover(_Deaths):
     def _story(self, lives):
         """A node that was acted on is given back; tells if anybody died."""
         self.begin()
+        # The host of the story before is free again.
+        self.world.empty()
         self.leasing.hosts(1)
         lease = self.leasing.create(None, 2, leasing.wish(1))
         self.work_at(0)

@@ -95,6 +95,17 @@ class TestEnd(_Running):
         self.assertEqual(1, self.heard.count()['lease.event.end_lease'])
         self.assertEqual({}, self.leasing.stale())
 
+    def test_freed_node_can_be_leased_before_the_next_poll(self):
+        """The mirror still showed it while it was put back."""
+        self.work_at(4)
+        self.ironic.change(self.node, provision_state='manageable')
+        self.leasing.refresh()
+        self.goes_free()
+        now = (self.world.clock.now - leasing.at(0)).total_seconds() / 3600
+        again = self.leasing.create(now, 8)
+        self.assertEqual([self.node], [
+            row.node_uuid for row in again.bookings])
+
     def test_end_is_told_to_the_service_of_the_operator(self):
         with mock.patch.object(enforcement, 'on_end') as told:
             self.work_at(4)
