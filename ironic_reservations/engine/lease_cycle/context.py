@@ -42,6 +42,7 @@ _NAMED = 3
 #: The number of characters for each of them: users may have written most of
 #: these, and MariaDB stores 64 KiB.
 _LONGEST = 1000
+_BEFORE = ' Before that: '
 
 
 class Lost(Exception):
@@ -61,6 +62,8 @@ class Outcome:
     :ivar until: the latest end of an obstacle, if known.
     :ivar polled: whether the end of an obstacle may not make the lease due, so
         that the step has to be tried often.
+    :ivar unsure: whether an obstacle is the unknown outcome of a request: the
+        cause is in the sentence that was shown before.
     """
 
     changed: bool = False
@@ -69,6 +72,7 @@ class Outcome:
     closer: bool = True
     until: datetime.datetime | None = None
     polled: bool = False
+    unsure: bool = False
 
 
 @dataclasses.dataclass
@@ -260,6 +264,15 @@ def undone(lease: leases.Lease, kind: leases.EventType) -> bool:
 def about(node: mirrored_node.Node | None, uuid: str, why: str) -> str:
     """Return a sentence about a node, with its name."""
     return f'node {node.name if node and node.name else uuid} {why}'
+
+
+def with_cause(text: str, before: str | None) -> str:
+    """Return a sentence on an unknown outcome, with the one shown before it.
+
+    :param before: as it was shown, perhaps with an earlier one.
+    """
+    cause = None if before is None else before.rpartition(_BEFORE)[2]
+    return text if cause in (None, text) else f'{text}{_BEFORE}{cause}'
 
 
 def sentence(waits: Sequence[str]) -> str | None:

@@ -113,6 +113,7 @@ class _Progress:
     :ivar again: whether to repeat the step at once.
     :ivar until: the latest end of an obstacle.
     :ivar polled: whether the mirror does not show the end of an obstacle.
+    :ivar unsure: whether the outcome of a request is unknown.
     """
 
     gone: list[leases.NodeBooking] = dataclasses.field(default_factory=list)
@@ -125,6 +126,7 @@ class _Progress:
     again: bool = False
     until: datetime.datetime | None = None
     polled: bool = False
+    unsure: bool = False
 
     def wait(self, until: datetime.datetime | None) -> None:
         """Keep the earliest end of an obstacle."""
@@ -164,6 +166,8 @@ def reclaim(context: lease_context.Context,
         if booking.node_uuid in busy:
             if busy[booking.node_uuid] > now:
                 found.wait(busy[booking.node_uuid])
+            else:
+                found.unsure = True
             found.polled = True
             found.waits.append(lease_context.about(
                 None, booking.node_uuid,
@@ -201,7 +205,8 @@ def reclaim(context: lease_context.Context,
         after = dataclasses.replace(lease, degraded=True, updated_at=now)
     if not found.gone and not found.untouched and after == lease:
         return lease_context.Outcome(found.again, tuple(found.waits),
-                                     until=found.until, polled=found.polled)
+                                     until=found.until, polled=found.polled,
+                                     unsure=found.unsure)
     with engine.database.read() as connection:
         # Other bookings of these nodes do not matter, and they often change
         # during the requests to Ironic, so the generations are read again.
@@ -226,7 +231,8 @@ def reclaim(context: lease_context.Context,
             # Ironic freed them, which was too soon.
             functools.partial(db_lease_work.wake, node_uuids={
                 booking.node_uuid for booking in found.gone}, now=now)])
-    return lease_context.Outcome(True, tuple(found.waits), after)
+    return lease_context.Outcome(True, tuple(found.waits), after,
+                                 unsure=found.unsure)
 
 
 def _busy(context: lease_context.Context,

@@ -142,7 +142,7 @@ def _round(context: lease_context.Context,
     """Take steps until one changes the lease."""
     waits: list[str] = []
     until: list[datetime.datetime] = []
-    polled = False
+    polled = unsure = False
     for task in (*lease_cycle.tasks(lease, context.engine.clock()),
                  lease_cycle.Task.KEEP, lease_cycle.Task.NO_SHOW):
         try:
@@ -162,12 +162,13 @@ def _round(context: lease_context.Context,
                 'the reconciler tells more',))
         waits.extend(outcome.waits)
         polled |= outcome.polled
+        unsure |= outcome.unsure
         if outcome.until is not None:
             until.append(outcome.until)
         if outcome.changed:
             break
     return dataclasses.replace(outcome, waits=tuple(waits), polled=polled,
-                               until=min(until, default=None))
+                               unsure=unsure, until=min(until, default=None))
 
 
 def _release(context: lease_context.Context, claim: db_lease_work.Claim,
@@ -176,6 +177,8 @@ def _release(context: lease_context.Context, claim: db_lease_work.Claim,
     engine, now = context.engine, context.engine.clock()
     due = lease_cycle.next_due(lease, now)
     text = lease_context.sentence(outcome.waits)
+    if text is not None and outcome.unsure:
+        text = lease_context.with_cause(text, lease.waiting)
     if text is not None:
         soon = now + datetime.timedelta(seconds=lease_cycle.backoff(
             attempts, _longest_pause(engine, now, outcome.polled),

@@ -16,7 +16,9 @@ The nodes behind it were not handed over at the start of the lease, and not
 freed at its end.
 """
 
+from ironic_reservations.db import in_flight_requests as db_in_flight
 from tests import leasing
+from tests import world
 from tests.inprocess.reconciler import leases
 
 
@@ -83,3 +85,23 @@ class TestDeadConductorInLease(leases.TestCase):
         self.ironic.asked.clear()
         self.work()
         self.assertEqual(['node'], self.ironic.asked)
+
+    def test_cause_is_shown_while_an_outcome_is_unknown(self):
+        """It was overwritten within milliseconds, and nobody read it."""
+        self.work()
+        (dead,) = self.first(1)
+        self.ironic.deploy(dead, 'one')
+        self.kill_conductor(dead)
+        self.leasing.refresh()
+        self.work_at(10)
+        cause = self.lease(self.made).waiting
+        self.assertIn('cannot be freed', cause)
+        with self.engine.database.write() as connection:
+            db_in_flight.insert(connection, dead, world.new_uuid(), None, None,
+                                self.engine.clock())
+        for _ in range(2):
+            self.soon()
+            self.assertEqual(
+                f'Node {dead} may still be changed by a request whose outcome '
+                f'is not known yet. Before that: {cause}',
+                self.lease(self.made).waiting)
