@@ -30,6 +30,7 @@ import sqlalchemy as sa
 from ironic_reservations.cmd import dbsync
 from tools import all_in_one
 from tools import enrolment
+from tools import free_ports
 
 RESOURCE_CLASS = 'gold'
 _SERVE = ('import sys; from ironic_reservations.cmd import api; '
@@ -163,7 +164,7 @@ def serving(server: str, ironic_url: str | None = None,
     :param options: of ours by section, besides.
     :returns: its URL, and that of its database.
     """
-    port = all_in_one.free_port()
+    port = free_ports.free_port()
     with (database(server) as ours,
           tempfile.TemporaryDirectory() as folder):
         config = pathlib.Path(folder) / 'ironic-reservations.conf'

@@ -24,12 +24,12 @@ from collections.abc import Mapping
 import configparser
 import os
 from pathlib import Path
-import socket
 
 import bcrypt
 import requests
 
 from tools import child
+from tools import free_ports
 
 Options = Mapping[str, Mapping[str, object]]
 
@@ -177,7 +177,7 @@ class AllInOne:
         fixed = self.port != 0
         for attempt in range(3):
             if not fixed:
-                self.port = free_port()
+                self.port = free_ports.free_port()
             self._write_config()
             self._spawn()
             try:
@@ -275,13 +275,6 @@ class AllInOne:
                 f'{bcrypt.hashpw(word.encode(), bcrypt.gensalt(4)).decode()}'
                 '\n' for user, word in self.users.items()))
         return path
-
-
-def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return int(probe.getsockname()[1])
 
 
 def write_options(path: Path, *layers: Options) -> None:

@@ -23,8 +23,8 @@ import tempfile
 
 import fixtures
 
-from tools import all_in_one
 from tools import child
+from tools import free_ports
 from tools import own_server
 
 _PATIENCE = 240.0
@@ -48,7 +48,7 @@ class OwnBroker(fixtures.Fixture):
     def _setUp(self) -> None:
         folder = pathlib.Path(tempfile.mkdtemp(prefix='test-broker-'))
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
-        port = all_in_one.free_port()
+        port = free_ports.free_port()
         # NOTE: of the files that are named, none exists: nothing of the
         # machine's settings is read.
         broker = child.Child.python(
@@ -58,7 +58,7 @@ class OwnBroker(fixtures.Fixture):
                     f'test-{secrets.token_hex(4)}@localhost',
                 'RABBITMQ_NODE_IP_ADDRESS': '127.0.0.1',
                 'RABBITMQ_NODE_PORT': str(port),
-                'RABBITMQ_DIST_PORT': str(all_in_one.free_port()),
+                'RABBITMQ_DIST_PORT': str(free_ports.free_port()),
                 'RABBITMQ_MNESIA_BASE': str(folder / 'data'),
                 'RABBITMQ_LOG_BASE': str(folder),
                 'RABBITMQ_LOGS': '-',

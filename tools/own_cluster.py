@@ -32,8 +32,8 @@ from typing import Any
 import fixtures
 import pymysql
 
-from tools import all_in_one
 from tools import child
+from tools import free_ports
 from tools import own_server
 
 #: How long a node may take on a machine that has other things to do.
@@ -87,7 +87,7 @@ class OwnCluster(fixtures.Fixture):
             who = pwd.getpwnam(_USER)
             self._user, self._group = _USER, who.pw_gid
             os.chown(self._folder, who.pw_uid, who.pw_gid)
-        self.nodes = [_Node(number, *(all_in_one.free_port()
+        self.nodes = [_Node(number, *(free_ports.free_port()
                                       for _ in range(4)))
                       for number in range(self._size)]
         self.addCleanup(self._kill_all)

@@ -22,8 +22,8 @@ import tempfile
 
 import fixtures
 
-from tools import all_in_one
 from tools import child
+from tools import free_ports
 from tools import own_server
 
 #: How long it may take on a machine that has other things to do, in seconds.
@@ -66,7 +66,7 @@ class OwnHaproxy(fixtures.Fixture):
     def _setUp(self) -> None:
         self._folder = pathlib.Path(tempfile.mkdtemp(prefix='test-haproxy-'))
         self.addCleanup(shutil.rmtree, self._folder, ignore_errors=True)
-        self.port = all_in_one.free_port()
+        self.port = free_ports.free_port()
         (self._folder / 'haproxy.cfg').write_text(
             _SETTINGS.format(port=self.port) + ''.join(
                 _SERVER.format(number=number, port=port, checked=checked,

@@ -26,8 +26,8 @@ import tempfile
 import fixtures
 import sqlalchemy as sa
 
-from tools import all_in_one
 from tools import child
+from tools import free_ports
 from tools import own_server
 
 #: How long it may take on a machine that has other things to do, in seconds.
@@ -72,7 +72,7 @@ class OwnPooler(fixtures.Fixture):
     def _setUp(self) -> None:
         self._folder = pathlib.Path(tempfile.mkdtemp(prefix='test-pooler-'))
         self.addCleanup(shutil.rmtree, self._folder, ignore_errors=True)
-        self._port = all_in_one.free_port()
+        self._port = free_ports.free_port()
         self._settings = self._folder / 'pgbouncer.ini'
         self._settings.write_text(_SETTINGS.format(
             server=self._place(), port=self._port, mode=self._mode,

@@ -30,8 +30,8 @@ import time
 import fixtures
 import sqlalchemy as sa
 
-from tools import all_in_one
 from tools import child
+from tools import free_ports
 
 #: The variable of the environment that names a server which runs already.
 NAMED_BY = {'mysql': 'IRONIC_RESERVATIONS_TEST_MYSQL',
@@ -92,7 +92,7 @@ class OwnServer(fixtures.Fixture):
             prefix='test-server-', dir=_RAM_DISK if self._forgetful
             and os.access(_RAM_DISK, os.W_OK) else None))
         self.addCleanup(shutil.rmtree, self._folder, ignore_errors=True)
-        self._port = all_in_one.free_port()
+        self._port = free_ports.free_port()
         self._user = _USERS[self._kind] if os.geteuid() == 0 else ''
         self._group = os.getegid()
         if self._user:

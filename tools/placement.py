@@ -30,6 +30,7 @@ import requests
 from ironic_reservations.model import flavors
 from tools import all_in_one
 from tools import child
+from tools import free_ports
 
 #: How long it may take until it answers, in seconds.
 START_TIMEOUT = 60
@@ -87,7 +88,7 @@ class Service:
         return f'http://127.0.0.1:{self.port}'
 
     def _start(self) -> None:
-        self.port = all_in_one.free_port()
+        self.port = free_ports.free_port()
         (self.folder / 'placement').mkdir()
         all_in_one.write_options(self.folder / 'placement/placement.conf', {
             'api': {'auth_strategy': 'noauth2'},

@@ -50,6 +50,7 @@ from tests.processes import wire
 from tests.processes.database_servers import base
 from tests.real import databases
 from tools import all_in_one
+from tools import free_ports
 from tools import placement
 
 _ROOT = pathlib.Path(__file__).parents[2]
@@ -280,7 +281,7 @@ class Cloud(fixtures.Fixture):
 
     def _ironic(self, role: str, name: str) -> int:
         """Add a process of Ironic; return the port of its API."""
-        port = 0 if role == 'conductor' else all_in_one.free_port()
+        port = 0 if role == 'conductor' else free_ports.free_port()
         theirs = self.folder / f'{name}.ironic.conf'
         options = self._ironic_options(role, port)
         listens = None

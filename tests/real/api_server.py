@@ -25,7 +25,7 @@ from typing import Self
 
 from ironic_reservations.cmd import api
 from tests import forks
-from tools import all_in_one
+from tools import free_ports
 
 #: What takes so long hangs, also on a machine that has other things to do.
 _WITHIN = 600
@@ -52,7 +52,7 @@ class ApiServer:
     def __init__(self, config_file: pathlib.Path) -> None:
         self._config_file = config_file
         self._log = config_file.with_name('api.log')
-        self.port = all_in_one.free_port()
+        self.port = free_ports.free_port()
 
     def __enter__(self) -> Self:
         self._log.touch()

@@ -25,6 +25,7 @@ import requests
 
 from tools import all_in_one
 from tools import child
+from tools import free_ports
 from tools import placement as real_placement
 
 #: How long one service may take until it answers, in seconds. On two cores,
@@ -69,7 +70,7 @@ class Ground:
     def url(self, name: str) -> str:
         """Return the root of a service, with a port of its own."""
         while name not in self.ports:
-            port = all_in_one.free_port()
+            port = free_ports.free_port()
             if port not in self.ports.values():
                 self.ports[name] = port
         return f'http://127.0.0.1:{self.ports[name]}'

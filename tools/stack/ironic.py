@@ -22,6 +22,7 @@ import requests
 
 from tools import all_in_one
 from tools import enrolment
+from tools import free_ports
 from tools.stack import ground as stack_ground
 from tools.stack import people
 
@@ -68,7 +69,7 @@ class Ironic(all_in_one.AllInOne):
                     'enabled': True,
                     **people.service_login(keystone, 'ironic-reservations')},
             }, reservations))
-        self.port = ground.ports.setdefault(NAME, all_in_one.free_port())
+        self.port = ground.ports.setdefault(NAME, free_ports.free_port())
         self.log_file = ground.logs / f'{NAME}.log'
 
     def session(self) -> requests.Session:

@@ -16,14 +16,14 @@ from __future__ import annotations
 import uuid
 
 from tests.inprocess.guard import base
-from tools import all_in_one
+from tools import free_ports
 
 
 class DatabaseDownTestCase(base.GuardTestCase):
 
     reservations = {'database': {'connection': (
         'mysql+pymysql://nobody@127.0.0.1:'
-        f'{all_in_one.free_port()}/nothing')}}
+        f'{free_ports.free_port()}/nothing')}}
 
     def test_what_could_take_a_node_is_refused_and_all_else_passes(self):
         node, = self.enroll()

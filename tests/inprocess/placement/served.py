@@ -21,7 +21,6 @@ from collections.abc import Mapping
 import os
 import pathlib
 import signal
-import socket
 import sys
 import time
 
@@ -31,6 +30,7 @@ import requests
 
 from tests import forks
 from tests.inprocess.placement import placed
+from tools import free_ports
 
 #: What takes so long hangs, also on a machine that has other things to do.
 _STARTS_WITHIN = 240
@@ -97,7 +97,7 @@ class Served(fixtures.Fixture):
         self._environment = {**self._environment,
                              'OS_PLACEMENT_CONFIG_DIR': str(folder)}
         for attempts_left in (2, 1, 0):
-            self._take(_free_port())
+            self._take(free_ports.free_port())
             self.addCleanup(self.stop)
             try:
                 self.start()
@@ -156,9 +156,3 @@ class Served(fixtures.Fixture):
 
     def _signal(self, what: signal.Signals) -> None:
         os.killpg(self._process.pid, what)
-
-
-def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(('127.0.0.1', 0))
-        return int(taken.getsockname()[1])
