@@ -35,7 +35,6 @@ from ironic_reservations.engine import ironic_api
 from ironic_reservations.engine import unfinished
 from ironic_reservations.engine.in_flight import unwritten
 from ironic_reservations.engine.snapshots import cache
-from ironic_reservations.features.keys import key_limit
 from ironic_reservations.features.owners import notice_quota
 
 
@@ -55,7 +54,6 @@ class Engine:
     :ivar unsent: notices that this process has claimed and does not send.
     :ivar asked_back: the leases whose owners were notified that their hosts
         are wanted back.
-    :ivar key_limit: the numbers of requests with a key, by project.
     :ivar hard_requests: the requests that take long to plan, by project.
     :ivar ironic_api: the version of Ironic's API.
     :ivar features: in the order in which they are asked.
@@ -78,8 +76,6 @@ class Engine:
         default_factory=unwritten.Unwritten)
     asked_back: notice_quota.NoticeQuota = dataclasses.field(
         default_factory=notice_quota.NoticeQuota)
-    key_limit: key_limit.KeyLimit = dataclasses.field(
-        default_factory=key_limit.KeyLimit)
     hard_requests: hard_requests.HardRequests = dataclasses.field(
         default_factory=hard_requests.HardRequests)
     ironic_api: ironic_api.IronicApi = dataclasses.field(

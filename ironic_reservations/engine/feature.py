@@ -12,8 +12,8 @@
 
 """The interface between the core and the features.
 
-A feature is stateless.  An engine has a list of features, and calls them in
-this order.
+An engine has a list of features of its own, and calls them in this order.  A
+feature keeps nothing of a request.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import MutableMapping
+import datetime
 from typing import Any
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ from ironic_reservations.planner import pick
 
 if TYPE_CHECKING:
     from ironic_reservations.engine import change as change_module
+    from ironic_reservations.engine import earlier as earlier_module
     from ironic_reservations.engine import Engine
 
 #: Values that features keep from one attempt of a request to the next.
@@ -97,6 +99,25 @@ class Feature:
         :raises Obstacle: the feature cannot use the node of a new reservation.
         """
         return None
+
+    def count_key(self, engine: Engine, project_id: str) -> None:
+        """Count a request that its client has identified.
+
+        :raises TooManyKeys: the project has sent too many of them.
+        """
+
+    def earlier(self, connection: sa.Connection, key: earlier_module.Key,
+                now: datetime.datetime) -> earlier_module.Earlier | None:
+        """Return what is known of earlier copies of a request.
+
+        :raises ReservationError: another request had the same key.
+        """
+        return None
+
+    def undo(self, connection: sa.Connection,
+             reservation: node_reservation.Reservation,
+             now: datetime.datetime) -> None:
+        """Write that a reservation was deleted before it was answered."""
 
     def confirm_again(self, engine: Engine,
                       reservation: node_reservation.Reservation) -> None:

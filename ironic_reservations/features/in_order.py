@@ -30,12 +30,15 @@ from ironic_reservations.features.placement import feature as placement
 from ironic_reservations.features.queue import feature as queue
 from ironic_reservations.features.usage import feature as usage
 
-FEATURES: tuple[feature.Feature, ...] = (
-    open_dates.OpenDates(), queue.Queue(), maintenance.Maintenance(),
-    limits.Limits(), keys.Keys(),
-    notices.Notices(), owners.Owners(), usage.Usage(), no_show.NoShow(),
-    history.History(),
-    calendar.Calendar(),
+#: All features.
+FEATURES: tuple[type[feature.Feature], ...] = (
+    open_dates.OpenDates, queue.Queue, maintenance.Maintenance,
+    limits.Limits, keys.Keys, notices.Notices, owners.Owners, usage.Usage,
+    no_show.NoShow, history.History, calendar.Calendar,
     # Before Placement and the enforcement service, which may answer late.
-    announcements.Announcements(), placement.Placement(),
-    enforcement.Enforcement())
+    announcements.Announcements, placement.Placement, enforcement.Enforcement)
+
+
+def new() -> tuple[feature.Feature, ...]:
+    """Return the features of one engine."""
+    return tuple(each() for each in FEATURES)

@@ -39,6 +39,7 @@ from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import lease as lease_types
 from ironic_reservations.api.types import lease_body
 from ironic_reservations.engine import default_condition
+from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import retry
@@ -49,7 +50,6 @@ from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import refusal_messages
 from ironic_reservations.engine.leases import rehearsal
-from ironic_reservations.features.keys import request_keys
 from ironic_reservations.features.owners import lent as lease_lent
 from ironic_reservations.model import leases
 
@@ -294,11 +294,11 @@ def _outside(engine: Engine, minor: int, found: Sequence[leases.Lease]
 
 
 def _change_key(call: expose.Call, engine: Engine,
-                lease_id: str) -> request_keys.Key | None:
+                lease_id: str) -> earlier.Key | None:
     """Return the identity of a request that changes a lease, if it has one."""
     given = request_key.read(call, engine)
     # The body counts as it was sent: "now" becomes another instant each time
     # it is parsed.
-    return None if given is None else request_keys.of_request(
+    return None if given is None else earlier.of_request(
         'change', call.context.project_id, given,
         {'lease': lease_id, 'change': call.document})
