@@ -19,6 +19,7 @@ feature keeps nothing of a request.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -29,11 +30,13 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from ironic_reservations.model import limits
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
 
 if TYPE_CHECKING:
+    from ironic_reservations.engine import ceiling as ceiling_module
     from ironic_reservations.engine import change as change_module
     from ironic_reservations.engine import earlier as earlier_module
     from ironic_reservations.engine import Engine
@@ -112,6 +115,31 @@ class Feature:
 
         :raises ReservationError: another request had the same key.
         """
+        return None
+
+    def allowed(self, engine: Engine, group: str,
+                projects: bool) -> limits.Limits | None:
+        """Return what a caller may have at most.
+
+        :param group: of options, ``leases`` or ``reservations``.
+        :param projects: whether there are projects.
+        """
+        return None
+
+    def ceiling(self, connection: sa.Connection | None, allowed: limits.Limits,
+                project_id: str | None, now: datetime.datetime,
+                without: Collection[str]) -> ceiling_module.Ceiling | None:
+        """Return what a project may have beside what it has.
+
+        :param connection: ``None``: as if it had nothing.
+        :param without: ids of leases to leave out.
+        """
+        return None
+
+    def full_classes(self, connection: sa.Connection, allowed: limits.Limits,
+                     project_id: str | None, now: datetime.datetime
+                     ) -> ceiling_module.FullClasses | None:
+        """Return the resource classes that a project may not reserve."""
         return None
 
     def undo(self, connection: sa.Connection,

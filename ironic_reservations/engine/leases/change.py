@@ -18,6 +18,7 @@ import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
@@ -30,10 +31,9 @@ from ironic_reservations.engine.leases import planned_change
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.features.limits import limit_checks
-from ironic_reservations.features.limits import limits
 from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 
 #: A lease, and the bookings that move to make room for its change.
 _Changed = tuple[leases.Lease, lease_rehearsal.Displaced]
@@ -88,7 +88,7 @@ def _change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
             allowed: limits.Limits | None, permitted: leases.Lease | None,
             key: earlier.Key | None = None) -> _Changed:
     if allowed is None:
-        allowed = limits.of(engine.conf, 'leases')
+        allowed = ceiling.limits_of(engine, 'leases')
     request = _Request(engine, lease_id, changes, project_id, dry_run,
                        allowed, None if dry_run else key, permitted)
     try:
@@ -174,7 +174,7 @@ class _Request:
         # The enforcement service decides on the request itself, and not on
         # each offer.
         change_offers.add(
-            refused, lease, self._changes, now, allowed, limit_checks.project(
+            refused, lease, self._changes, now, allowed, ceiling.of_project(
                 engine, allowed, lease.project_id, now, lease.id),
             lambda changes: _Request(
                 engine, self._lease_id, changes, self._project_id, True,
@@ -188,7 +188,7 @@ class _Request:
                 now: datetime.datetime) -> lease_replan.Replanned:
         """Plan the hosts again; move the dates of other leases if needed."""
         engine, changes, allowed = self._engine, self._changes, self._allowed
-        project = limit_checks.project(engine, allowed, before.project_id,
+        project = ceiling.of_project(engine, allowed, before.project_id,
                                        now, before.id)
         compared = self._dry_run or self._tried
         self._tried = True

@@ -23,6 +23,7 @@ from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import generations as db_generations
 from ironic_reservations.db import leases as db_leases
+from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import change
 from ironic_reservations.engine import difference
 from ironic_reservations.engine import earlier
@@ -35,11 +36,9 @@ from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.engine.leases import offers as lease_offers
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.features.limits import lease_limits
-from ironic_reservations.features.limits import limit_checks
-from ironic_reservations.features.limits import limits
 from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 
 #: A lease, and the bookings that move to make room for it.
 _Made = tuple[leases.Lease, lease_rehearsal.Displaced]
@@ -90,7 +89,7 @@ def _create(engine: Engine, request: leases.LeaseRequest, dry_run: bool,
             return served, lease_rehearsal.Displaced()
         request = lease_flavors.read(engine, request)
     if allowed is None:
-        allowed = limits.of(engine.conf, 'leases')
+        allowed = ceiling.limits_of(engine, 'leases')
     creation = _Request(engine, request, allowed, key, dry_run)
     try:
         return change.carry_out(engine, creation.plan, dry_run=dry_run,
@@ -195,7 +194,7 @@ class _Request:
         return made
 
     def _check(self, starts: admission.Starts,
-               now: datetime.datetime) -> lease_limits.Project:
+               now: datetime.datetime) -> ceiling.Ceiling:
         """Check dates and limits; return the usage of the project."""
         request, first = self._request, starts.first
         asked = starts.at(first)
@@ -210,9 +209,9 @@ class _Request:
             request_checks.check_flexible(request.flexible, first)
         return project
 
-    def _project(self, now: datetime.datetime) -> lease_limits.Project:
-        return limit_checks.project(self._engine, self._allowed,
-                                    self._request.project_id, now)
+    def _project(self, now: datetime.datetime) -> ceiling.Ceiling:
+        return ceiling.of_project(self._engine, self._allowed,
+                                  self._request.project_id, now)
 
     def _find_place(self, search: admission.Admission) -> admission.Place:
         """Return where the lease can be promised."""

@@ -28,6 +28,7 @@ from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import change
 from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
@@ -38,7 +39,7 @@ from ironic_reservations.engine.reservations import lifetime
 from ironic_reservations.engine.reservations import pick_and_confirm
 from ironic_reservations.engine.reservations import plan
 from ironic_reservations.engine.reservations import release
-from ironic_reservations.features.limits import limits
+from ironic_reservations.model import limits
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons
 from ironic_reservations.model import time_text
@@ -131,10 +132,10 @@ class _Request:
             # The key is read first: keeping the key finds a copy that is
             # served later, and the rows below show one that was served before.
             known = earlier.read(engine, connection, key, now)
-            full = limits.read_full(self._allowed, connection,
-                                    request.project_id, now)
+            full = ceiling.full_classes(engine, connection, self._allowed,
+                                        request.project_id, now)
             need = plan.Need(_lasts(engine, request, now), unheld=self._unheld,
-                             full=frozenset(full))
+                             full=frozenset(full.names))
             view = plan.read_view(engine, connection, request, self._sees, now,
                                   need)
             kept = _exists(connection, known, view.related, now)
@@ -151,11 +152,11 @@ class _Request:
         except errors.NoNodeAvailable as exc:
             if any(each['code'] == plan.CLASS_LIMIT
                    for each in exc.details['reasons']):
-                raise limits.class_limit(self._allowed, full) from exc
+                raise full.refusal() from exc
             raise
         made = self._made(choice)
         making = self._making(choice, made, now)
-        making.given = [self._allowed, limits.FullClasses(full), choice.node,
+        making.given = [self._allowed, full, choice.node,
                         known]
         return change.Planned((made, making.row_ids), making)
 

@@ -17,11 +17,11 @@ import fixtures
 from ironic_reservations.engine import earlier
 from ironic_reservations.engine.reservations import reserve
 from ironic_reservations.features.keys import rows as db_keys
-from ironic_reservations.features.limits import limits
 from ironic_reservations.features.maintenance import (
     create as maintenance_create,
 )
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from ironic_reservations.planner import pick
 from tests import leasing
 from tests import servers

@@ -81,7 +81,7 @@ class LeasesController(rest.Controller):
             ((requested.hypervisor_properties, requested.resource_properties)
              for requested in request.reservations))
         request = default_condition.added(self._engine.conf, request)
-        allowed = caller_limits.of(self._engine.conf, self._enforcer, context,
+        allowed = caller_limits.of(self._engine, self._enforcer, context,
                                    'leases', context.project_id)
         with self._blockers_named(call):
             if basic.given(call.query.dry_run):
@@ -148,7 +148,7 @@ class LeasesController(rest.Controller):
             found)
         visible_properties.check(self._engine, self._enforcer, call.context,
                                  _new_texts(change, found))
-        allowed = caller_limits.of(self._engine.conf, self._enforcer,
+        allowed = caller_limits.of(self._engine, self._enforcer,
                                    call.context, 'leases', found.project_id)
         with self._blockers_named(call):
             if basic.given(call.query.dry_run):

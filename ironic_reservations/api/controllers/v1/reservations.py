@@ -38,7 +38,7 @@ from ironic_reservations.engine.reservations import lifetime
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.engine.reservations import reserve
-from ironic_reservations.features.limits import limits
+from ironic_reservations.model import limits
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
@@ -238,7 +238,7 @@ def _key(call: expose.Call, engine: Engine,
 def _allowed(engine: Engine, enforcer: policies.Enforcer, call: expose.Call,
              project_id: str | None) -> limits.Limits:
     """Return the limits of the caller."""
-    return caller_limits.of(engine.conf, enforcer, call.context,
+    return caller_limits.of(engine, enforcer, call.context,
                             'reservations', project_id)
 
 
