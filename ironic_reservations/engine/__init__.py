@@ -35,7 +35,6 @@ from ironic_reservations.engine import ironic_api
 from ironic_reservations.engine import unfinished
 from ironic_reservations.engine.in_flight import unwritten
 from ironic_reservations.engine.snapshots import cache
-from ironic_reservations.features.owners import notice_quota
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,8 +51,6 @@ class Engine:
     :ivar placement: the client of Placement; ``None`` if nodes are not held.
     :ivar nova: the client of Nova; ``None`` if leases get no flavors.
     :ivar unsent: notices that this process has claimed and does not send.
-    :ivar asked_back: the leases whose owners were notified that their hosts
-        are wanted back.
     :ivar hard_requests: the requests that take long to plan, by project.
     :ivar ironic_api: the version of Ironic's API.
     :ivar features: in the order in which they are asked.
@@ -74,8 +71,6 @@ class Engine:
         default_factory=unfinished.Unfinished)
     unwritten: unwritten.Unwritten = dataclasses.field(
         default_factory=unwritten.Unwritten)
-    asked_back: notice_quota.NoticeQuota = dataclasses.field(
-        default_factory=notice_quota.NoticeQuota)
     hard_requests: hard_requests.HardRequests = dataclasses.field(
         default_factory=hard_requests.HardRequests)
     ironic_api: ironic_api.IronicApi = dataclasses.field(
@@ -102,7 +97,7 @@ def build(conf: cfg.ConfigOpts,
     return Engine(conf=conf, database=database,
                   clock=clock or db_clock.DatabaseClock(
                       database, conf.database.max_clock_skew),
-                  announcer=announce.Announcer(conf),
+                  announcer=announce.Announcer(conf, features),
                   snapshots=cache.SnapshotCache(conf), ironic=ironic,
                   placement=(placement_client.Placement.over_http(conf)
                              if conf.placement.enabled else None),

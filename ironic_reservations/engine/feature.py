@@ -28,14 +28,17 @@ import datetime
 from typing import Any
 from typing import TYPE_CHECKING
 
+from oslo_config import cfg
 import sqlalchemy as sa
 
+from ironic_reservations.model import leases
 from ironic_reservations.model import limits
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
 
 if TYPE_CHECKING:
+    from ironic_reservations.engine import audit_trail as audit_trail_module
     from ironic_reservations.engine import ceiling as ceiling_module
     from ironic_reservations.engine import change as change_module
     from ironic_reservations.engine import earlier as earlier_module
@@ -173,6 +176,23 @@ class Feature:
         The tasks of all features share a loop and its claim.
         """
         return ()
+
+    def audit_trail(self, conf: cfg.ConfigOpts, notifier: Any
+                    ) -> audit_trail_module.AuditTrail | None:
+        """Return the record of acts that this process keeps.
+
+        :param notifier: of oslo.messaging; ``None`` where nothing is sent.
+        """
+        return None
+
+    def lent(self, engine: Engine, found: Collection[leases.Lease]
+             ) -> Mapping[str, Mapping[str, datetime.datetime]]:
+        """Return the ends of the loans of nodes that leases have.
+
+        :returns: by the id of the lease and the node; leases without such
+            nodes are left out.
+        """
+        return {}
 
     def follow_nodes(self, engine: Engine) -> None:
         """React to the states of nodes after they were mirrored."""

@@ -50,7 +50,6 @@ from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import refusal_messages
 from ironic_reservations.engine.leases import rehearsal
-from ironic_reservations.features.owners import lent as lease_lent
 from ironic_reservations.model import leases
 
 _PATH = f'/v{versions.MAJOR}/leases'
@@ -290,7 +289,9 @@ def _outside(engine: Engine, minor: int, found: Sequence[leases.Lease]
         return None
     return lease_shape.Outside(
         lease_health.reasons(engine, found),
-        lease_lent.read(engine, found) if minor >= versions.LOANS else None)
+        None if minor < versions.LOANS else {
+            ident: ends for each in engine.features
+            for ident, ends in each.lent(engine, found).items()})
 
 
 def _change_key(call: expose.Call, engine: Engine,
