@@ -53,7 +53,8 @@ class Engine:
     :ivar unsent: notices that this process has claimed and does not send.
     :ivar hard_requests: the requests that take long to plan, by project.
     :ivar ironic_api: the version of Ironic's API.
-    :ivar features: in the order in which they are asked.
+    :ivar all_features: in the order in which they are asked.
+    :ivar features: those of them that are on.
     """
 
     conf: cfg.ConfigOpts
@@ -75,7 +76,13 @@ class Engine:
         default_factory=hard_requests.HardRequests)
     ironic_api: ironic_api.IronicApi = dataclasses.field(
         default_factory=ironic_api.IronicApi)
-    features: tuple[feature.Feature, ...] = ()
+    all_features: tuple[feature.Feature, ...] = ()
+    features: tuple[feature.Feature, ...] = dataclasses.field(init=False)
+
+    def __post_init__(self) -> None:
+        # A request then costs no call of a feature that is off.
+        object.__setattr__(self, 'features', tuple(
+            each for each in self.all_features if each.is_on(self)))
 
     def serialized(self) -> Engine:
         """Return this engine with a database for one thread at a time."""
@@ -90,7 +97,7 @@ def build(conf: cfg.ConfigOpts,
     """Return an engine made from the configuration.
 
     :param clock: the clock; by default that of the database.
-    :param features: see :class:`Engine`.
+    :param features: all of them, in their order.
     """
     default_condition.check(conf)
     database = connection.Database(conf)
@@ -103,4 +110,4 @@ def build(conf: cfg.ConfigOpts,
                              if conf.placement.enabled else None),
                   nova=(nova_client.Nova.over_http(conf)
                         if conf.placement.enabled and conf.nova.enabled
-                        else None), features=features)
+                        else None), all_features=features)

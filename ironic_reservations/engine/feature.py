@@ -87,6 +87,10 @@ class Obstacle(Exception):
 class Feature:
     """A feature: its share of the changes, its loops and its routes."""
 
+    def is_on(self, engine: Engine) -> bool:
+        """Return whether the feature does anything in this process."""
+        return True
+
     def before(self, engine: Engine, change: change_module.Change,
                memory: Memory) -> None:
         """Ask other services before the transaction, also on a dry run.

@@ -18,12 +18,17 @@ from typing import Any
 
 from oslo_config import cfg
 
+from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
 from ironic_reservations.features.audit import audit
 
 
 class Audit(feature.Feature):
     """The audit of every act on a promise."""
+
+    def is_on(self, engine: Engine) -> bool:
+        """Return whether acts are recorded anywhere."""
+        return engine.announcer.audit.wanted
 
     def audit_trail(self, conf: cfg.ConfigOpts,
                     notifier: Any) -> audit.Audit:
