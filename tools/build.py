@@ -12,13 +12,15 @@
 
 """Build what a release publishes, and try it from these files alone.
 
-``tox -e build`` installs what this needs and runs it; the contributor's page
-on releases says what it checks (doc/source/contributor/release.rst).
+``tox -e build`` installs what this needs, and runs it with the folder
+``dist``; the contributor's page on releases says what it checks
+(doc/source/contributor/release.rst).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Sequence
 from collections.abc import Set
 import configparser
 import hashlib
@@ -197,11 +199,14 @@ def _say(text: str) -> None:
     print(text, flush=True)
 
 
-def main() -> int:
-    """Write the release into ``dist``, and return the exit status."""
-    out = ROOT / 'dist'
-    shutil.rmtree(out, ignore_errors=True)
-    out.mkdir()
+def main(arguments: Sequence[str]) -> int:
+    """Write the release into a new folder, and return the exit status."""
+    out = ROOT.joinpath(*arguments)
+    if out.exists():
+        print(f'build: {out} exists already. Remove it, or name another '
+              'folder.', file=sys.stderr)
+        return 1
+    out.mkdir(parents=True)
     try:
         with tempfile.TemporaryDirectory() as folder:
             release(out, pathlib.Path(folder))
@@ -213,4 +218,4 @@ def main() -> int:
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

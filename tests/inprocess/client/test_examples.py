@@ -16,10 +16,21 @@
 from __future__ import annotations
 
 import pathlib
+import re
+import shlex
 import sys
 import uuid
 
 from tests.inprocess.client import base
+
+README = base.ROOT / 'README.rst'
+_VARIES = re.compile(r'\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d'
+                     r'|(?:req-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}')
+
+
+def _masked(text: str) -> str:
+    """Return a text without what differs from run to run."""
+    return ' '.join(_VARIES.sub('*', text).split())
 
 
 class ExamplesTest(base.ClientTestCase):
@@ -58,6 +69,23 @@ class ExamplesTest(base.ClientTestCase):
         self.assertIn('[reservation.no_node_available]', done.stdout)
         self.assertEqual('active', self.provision_state(node))
         self.assertIsNone(self.held(ident))
+
+    def test_first_page(self):
+        """A refusal and its offer are the real ones but for times and ids."""
+        gold = ('--resource-class', 'gold')
+        self.nodes(2, resource_class='gold')
+        self.command('baremetal', 'reservation', 'host', 'import', *gold)
+        self.command('baremetal', 'reservation', 'lease', 'create',
+                     'training', '--hosts', '2', *gold, '--duration', '4h')
+        part, = re.findall(r'\n((?:    .*\n)*.*\[lease\.refused\]'
+                           r'(?:.*\n)(?:    .*\n)*)', README.read_text())
+        refused, accepted = (each.replace('\\\n', '').split('\n', 1)
+                             for each in re.split(r'^ *\$ ', part,
+                                                  flags=re.MULTILINE)[1:])
+        for status, (command, shown) in ((1, refused), (0, accepted)):
+            done = self.command(*shlex.split(command), status=status)
+            self.assertEqual(_masked(shown),
+                             _masked(done.stderr + done.stdout))
 
     def test_command_as_it_is_installed(self):
         """In a process of its own, which loads all that it needs itself."""
