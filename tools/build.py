@@ -85,7 +85,7 @@ def build(folder: str, copy: pathlib.Path, out: pathlib.Path) -> None:
     """
     told = _run(sys.executable, '-m', 'build', '--no-isolation', '--outdir',
                 out, copy)
-    warnings = [line for line in told.splitlines() if 'Warning' in line]
+    warnings = [line for line in told.splitlines() if 'warning' in line.lower()]
     if warnings:
         raise Broken(f'The build of {folder} warns:\n' + '\n'.join(warnings))
     name = setup_of(folder)['metadata']['name'].replace('-', '_')
@@ -161,7 +161,7 @@ def _run(*words: str | os.PathLike[str]) -> str:
         words, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, check=False,
         env={name: value for name, value in os.environ.items()
-             if name != 'PYTHONPATH'})
+             if name not in ('PYTHONPATH', 'PYTHONDONTWRITEBYTECODE')})
     if done.returncode:
         raise Broken(f'{" ".join(map(str, words))} ended with '
                      f'{done.returncode}:\n{done.stdout}')
