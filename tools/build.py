@@ -97,9 +97,10 @@ def build(folder: str, copy: pathlib.Path, out: pathlib.Path) -> None:
 
 
 def install(folder: str, out: pathlib.Path, target: pathlib.Path) -> None:
-    """Install a distribution where nothing is, and show its commands' help.
+    """Install a distribution where nothing is, and run its commands.
 
     What is ours comes from the files that were built, and from nowhere else.
+    Each command shows its help; that of the server makes a database.
 
     :raises Broken: it cannot be installed, or a command fails.
     """
@@ -116,6 +117,10 @@ def install(folder: str, out: pathlib.Path, target: pathlib.Path) -> None:
     _run(*pip, 'check')
     for command in _commands(setup):
         _run(target / 'bin' / command[0], *command[1:], '--help')
+    if folder == '.':
+        _run(target / 'bin' / 'ironic-reservations-dbsync', 'create_schema',
+             IRONIC_RESERVATIONS_DATABASE__CONNECTION=(
+                 f'sqlite:///{target}/reservations.sqlite'))
 
 
 def _commands(
@@ -152,16 +157,18 @@ def _vendored() -> dict[str, object]:
             'hashes': [{'alg': 'SHA-256', 'content': digest}]}
 
 
-def _run(*words: str | os.PathLike[str]) -> str:
+def _run(*words: str | os.PathLike[str], **environment: str) -> str:
     """Run a command, and return all that it prints.
 
+    :param environment: more variables.
     :raises Broken: it failed.
     """
     done = subprocess.run(
         words, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, check=False,
-        env={name: value for name, value in os.environ.items()
-             if name not in ('PYTHONPATH', 'PYTHONDONTWRITEBYTECODE')})
+        env={**{name: value for name, value in os.environ.items()
+                if name not in ('PYTHONPATH', 'PYTHONDONTWRITEBYTECODE')},
+             **environment})
     if done.returncode:
         raise Broken(f'{" ".join(map(str, words))} ended with '
                      f'{done.returncode}:\n{done.stdout}')
