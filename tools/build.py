@@ -85,7 +85,8 @@ def build(folder: str, copy: pathlib.Path, out: pathlib.Path) -> None:
     """
     told = _run(sys.executable, '-m', 'build', '--no-isolation', '--outdir',
                 out, copy)
-    warnings = [line for line in told.splitlines() if 'warning' in line.lower()]
+    warnings = [line for line in told.splitlines()
+                if 'warning' in line.lower()]
     if warnings:
         raise Broken(f'The build of {folder} warns:\n' + '\n'.join(warnings))
     name = setup_of(folder)['metadata']['name'].replace('-', '_')
