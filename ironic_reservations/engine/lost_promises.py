@@ -23,9 +23,8 @@ import dataclasses
 import enum
 
 from ironic_reservations import errors
-from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import hosts as db_hosts
-from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
 from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.features.placement import audit as placement_audit
@@ -129,10 +128,8 @@ def _not_promised(engine: Engine, marked: Collection[mirrored_node.Node]
     """Return the nodes without a lease and without a reservation."""
     now, uuids = engine.clock(), [node.uuid for node in marked]
     with engine.database.snapshot() as connection:
-        leased = db_bookings.read_leased(connection, uuids, now)
-        reserved = db_reservations.read_of_nodes(connection, uuids)
-    return [node for node in marked if node.uuid not in reserved
-            and not (node.uuid in leased and leased[node.uuid].held)]
+        views = db_host_views.read(connection, uuids, now, now)
+    return [node for node in marked if not views[node.uuid].claimed]
 
 
 def _traces(node: mirrored_node.Node) -> list[Trace]:
