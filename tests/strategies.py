@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from ironic_reservations.model import host_view
 from ironic_reservations.model import leases
+from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import visibility
@@ -90,11 +91,23 @@ def bookings(draw: st.DrawFn, node_uuid: str,
 
 
 @st.composite
+def windows(draw: st.DrawFn, node_uuid: str) -> maintenance.NodeWindow:
+    """Maintenance windows in every state, before, at and after now."""
+    start = draw(moments)
+    return maintenance.NodeWindow(
+        'window', node_uuid, start, start + draw(st.sampled_from((
+            datetime.timedelta(microseconds=1),
+            datetime.timedelta(minutes=1)))),
+        draw(st.sampled_from(maintenance.State)))
+
+
+@st.composite
 def views(draw: st.DrawFn, node_uuid: str) -> host_view.HostView:
     """Who may have a node."""
     return host_view.HostView(
         node_uuid, NOW, draw(st.none() | reservations(node_uuid)),
         tuple(draw(st.lists(bookings(node_uuid), max_size=2))),
+        tuple(draw(st.lists(windows(node_uuid), max_size=2))),
         busy_until=draw(st.none() | moments))
 
 

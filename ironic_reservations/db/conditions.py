@@ -102,15 +102,6 @@ def has_node(now: Instant) -> Condition:
                 _r.starts_at <= now, _r.expires_at > now)))
 
 
-def over(now: Instant) -> Condition:
-    """Return the condition that a booking with its node is over.
-
-    The twin is ``leases.NodeBooking.over``.
-    """
-    return sa.or_(_is(_r.state, leases.BookingState.ENDING.value),
-                  _r.expires_at <= now)
-
-
 def to_come(now: Instant, row: sa.FromClause = tables.reservations
             ) -> Condition:
     """Return the condition that a booking of a lease is in the future.

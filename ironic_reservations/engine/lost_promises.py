@@ -26,7 +26,6 @@ from ironic_reservations import errors
 from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.features.placement import audit as placement_audit
 from ironic_reservations.features.placement.decisions import hold_audit
 from ironic_reservations.model import handovers
@@ -109,10 +108,9 @@ def _maintenance(engine: Engine, node: mirrored_node.Node,
     if window is None and not handovers.is_of_holder(reason):
         return []
     with engine.database.read() as connection:
-        standing = db_maintenance.read_of_nodes(
-            connection, [node.uuid]).get(node.uuid, ())
-    if any(each.window_id == window and each.stands(now)
-           for each in standing):
+        standing = db_host_views.read(connection, [node.uuid], now, now,
+                                      windows=True)[node.uuid].windows
+    if any(each.window_id == window for each in standing):
         return []
     whose = ('a holder who does not have the node' if window is None
              else f'the window {window}, which does not exist')
