@@ -55,24 +55,15 @@ class Earlier:
     """What is known of earlier copies of a request when it is planned.
 
     :ivar key: the identity of the request, if a feature keeps it.
+    :ivar ident: the uuid of the resource that the same request has made.
+    :ivar row_id: the id of its row, or 0.
+    :ivar deleted: whether it is a lease that has been deleted since.
     """
 
     key: Key | None = None
-
-    @property
-    def ident(self) -> str | None:
-        """The uuid of the resource that the same request has made."""
-        return None
-
-    @property
-    def row_id(self) -> int:
-        """The id of its row, or 0."""
-        return 0
-
-    @property
-    def deleted(self) -> bool:
-        """Whether the resource is a lease that has been deleted since."""
-        return False
+    ident: str | None = None
+    row_id: int = 0
+    deleted: bool = False
 
     def ended(self) -> errors.ReservationError:
         """Return the refusal of a copy of a request whose result has ended."""

@@ -87,28 +87,6 @@ class Known(earlier.Earlier):
     planned_at: datetime.datetime
     made: db_keys.Made | None = None
 
-    @property
-    def again(self) -> db_keys.Made | None:
-        """The resource of the same request, if the key is still valid."""
-        made = self.made
-        return made if made is not None and made.kept(self.planned_at) else (
-            None)
-
-    @property
-    def ident(self) -> str | None:
-        """See the base class."""
-        return None if self.again is None else self.again.ident
-
-    @property
-    def row_id(self) -> int:
-        """See the base class."""
-        return 0 if self.again is None else self.again.number
-
-    @property
-    def deleted(self) -> bool:
-        """See the base class."""
-        return self.again is not None and self.again.until is not None
-
     def ended(self) -> errors.ReservationError:
         """See the base class."""
         kind = _KINDS[self.key.kind]
@@ -124,7 +102,7 @@ class Known(earlier.Earlier):
     def check_unserved(self, engine: Engine,
                        refusal: errors.ReservationError) -> None:
         """See the base class."""
-        if self.again is not None:
+        if self.ident is not None:
             return
         with engine.database.read() as connection:
             made = db_keys.read(connection, self.key.kind, self.key.key)
@@ -139,13 +117,17 @@ def read(connection: sa.Connection, key: earlier.Key,
 
     :raises ReservationError: another request with the key has.
     """
-    known = Known(key=key, planned_at=now,
-                  made=db_keys.read(connection, key.kind, key.key))
-    if known.again is not None and known.again.digest != key.digest:
+    made = db_keys.read(connection, key.kind, key.key)
+    again = made if made is not None and made.kept(now) else None
+    if again is not None and again.digest != key.digest:
         raise _KINDS[key.kind].reused(
             'The same Idempotency-Key was sent with a different request '
             'before. Send each request with its own key.')
-    return known
+    return Known(
+        key=key, planned_at=now, made=made,
+        ident=None if again is None else again.ident,
+        row_id=0 if again is None else again.number,
+        deleted=again is not None and again.until is not None)
 
 
 def keep(connection: sa.Connection, known: Known, ident: str, number: int,
