@@ -146,6 +146,22 @@ class NodeBooking:
 
 
 @dataclasses.dataclass(frozen=True)
+class Filter:
+    """The properties of leases that a list shows; ``None``: any.
+
+    :ivar node_uuid: of a node that they have, or are planned on.
+    :ivar ends_after: the instant after which they end.
+    :ivar starts_before: the instant before which they start.
+    """
+
+    name: str | None = None
+    statuses: Collection[str] | None = None
+    node_uuid: str | None = None
+    ends_after: datetime.datetime | None = None
+    starts_before: datetime.datetime | None = None
+
+
+@dataclasses.dataclass(frozen=True)
 class Leased:
     """The bookings of leases on one node.
 

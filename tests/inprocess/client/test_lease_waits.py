@@ -14,10 +14,15 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from typing import Any
 import uuid
 
+from ironicclient import client as ironic_client
+from ironic_reservations_client import lease
+from ironic_reservations_client.sdk import leases
+import openstack
 from tests.inprocess.client import base
 
 RESERVATION = ('baremetal', 'reservation')
@@ -90,8 +95,35 @@ class LeaseWaitsTest(base.ClientTestCase):
                 (('--node', self.nodes()[0].uuid), [])):
             self.assertEqual(wanted, [each['id'] for each in self.json_of(
                 *LEASE, 'list', *words)], words)
+        self.refused("'DONE' is not one of PENDING, STARTING", *LEASE, 'list',
+                     '--status', 'done')
+        self._check_libraries(ids)
         for each in ids:
             self.command(*LEASE, 'delete', each)
+
+    def _check_libraries(self, ids: list[str]) -> None:
+        """Check the filters of both libraries, and of an older service."""
+        client = ironic_client.get_client(
+            '1', endpoint=self.ironic.url, os_ironic_api_version='1.95')
+        conn = openstack.connect(
+            load_yaml_config=False, load_envvars=False, auth_type='none',
+            endpoint=self.ironic.url)
+        node = self.enrolled[0].uuid
+        second = datetime.datetime(2050, 3, 2)
+        for chosen, wanted in (
+                ({'node': node}, ids),
+                ({'name': f'{self.name}-2'}, ids[1:2]),
+                ({'node': node, 'statuses': ['pending', 'ERROR']}, ids),
+                ({'node': node, 'statuses': ['ACTIVE']}, []),
+                ({'node': node, 'since': second}, ids[1:]),
+                ({'node': node, 'until': second}, ids[:1]),
+                ({'node': node, 'until': 'now'}, []),
+                ({'node': node, 'since': 'now', 'limit': 2}, ids[:2])):
+            for found in (
+                    lease.LeaseManager(client).list(**chosen),
+                    lease.LeaseManager(client, version='1.26').list(**chosen),
+                    leases.leases(conn, **chosen)):
+                self.assertEqual(wanted, [each.id for each in found], chosen)
 
     def test_refusals_as_json(self) -> None:
         """With reasons and offers; the sentence is where it always was."""
