@@ -236,8 +236,28 @@ export class LeasePage {
         sentence(String(
           lease.degraded_reason?.detail ?? lease.degraded_reason
           ?? 'not all of its hosts can be used.'))),
+      this.openDates(now),
       lease.waiting && element('p.waiting', {}, 'Waits: ',
                                sentence(String(lease.waiting))));
+  }
+
+  /** Say how its dates may still change by themselves. */
+  openDates(now) {
+    const {queued, between, fixed} = this.lease;
+    if (this.isOver || this.start <= now) {
+      return null;
+    }
+    if (queued) {
+      return element('p.waiting', {}, 'Queued: it starts earlier if hosts '
+                     + 'become free.');
+    }
+    if (!between || fixed) {
+      return null;
+    }
+    const [earliest, latest] = between.map(read);
+    return element(
+      'p.waiting', {}, 'Its dates are open: it may move between ',
+      timeElement(earliest), ' and ', timeElement(latest), '.');
   }
 
   actions() {
