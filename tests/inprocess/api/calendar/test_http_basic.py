@@ -419,13 +419,14 @@ class AttemptsTest(testtools.TestCase):
         now = [0.0]
         counted = attempts.Attempts(lambda: now[0])
         guessers = [f'guesser-{index}' for index in range(3)]
-        for each in guessers:
+        for address in guessers:
             with testtools.ExpectedException(
                     password_file.errors.SignInRefused), counted.one(
-                        each, 'olga'):
+                        address, 'olga'):
                 raise password_file.errors.SignInRefused
-        for each in guessers[:2]:
-            counted.one(each, 'olga').__enter__()
+        held = [counted.one(each, 'olga') for each in guessers[:2]]
+        for each in held:
+            each.__enter__()
         self.assertRaises(password_file.errors.TooManyAttempts,
                           counted.one(guessers[2], 'olga').__enter__)
         with counted.one('at home', 'olga'), counted.one('office', 'paul'):
@@ -478,7 +479,7 @@ class BehindProxyTest(base.TestCase):
         for seen in ({'x_forwarded_for': '192.0.2.7:{}'},
                      {'forwarded': 'for="192.0.2.8:{}"'},
                      {'x_forwarded_for': '[2001:db8::1]:{}'},
-                     {'forwarded': 'for="[2001:db8::2]:{}"'}):
+                     {'forwarded': 'for="[2001:db8:0:2::1]:{}"'}):
             (name, address), = seen.items()
             for port in range(attempts.FAILURES):
                 self.assertEqual(401, self._sign_in(
