@@ -371,7 +371,8 @@ export class BookingForm {
       return null;
     }
     return element(
-      'p', {}, dates === 'open' ? 'Planned for now: '
+      'p', {}, dates === 'open'
+        ? `Planned${lease.fixed ? '' : ' for now'}: `
         : 'These times are taken. It waits, and starts at the latest: ',
       timeElement(read(lease.start_date)), ' – ',
       timeElement(read(lease.end_date)), '.');
