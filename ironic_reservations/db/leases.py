@@ -121,7 +121,7 @@ def read_page(connection: sa.Connection, project_id: str | None,
               marker: leases.Lease | None, limit: int | None,
               ended_since: datetime.datetime | None = None,
               known: lease_parts.KnownParts | None = None,
-              chosen: leases.Filter = leases.Filter()) -> list[leases.Lease]:
+              chosen: leases.Filter = leases.ALL) -> list[leases.Lease]:
     """Return leases, the oldest first.
 
     :param project_id: of this project; ``None``: of all.

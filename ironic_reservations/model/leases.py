@@ -161,6 +161,10 @@ class Filter:
     starts_before: datetime.datetime | None = None
 
 
+#: All leases.
+ALL = Filter()
+
+
 @dataclasses.dataclass(frozen=True)
 class Leased:
     """The bookings of leases on one node.

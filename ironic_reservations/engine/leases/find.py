@@ -84,7 +84,7 @@ def get_with_nodes(engine: Engine, lease_id: str,
 def page(engine: Engine, project_id: str | None = None,
          limit: int | None = None, marker: str | None = None,
          ended_since: datetime.datetime | None = None,
-         chosen: leases.Filter = leases.Filter()) -> list[leases.Lease]:
+         chosen: leases.Filter = leases.ALL) -> list[leases.Lease]:
     """Read leases, the oldest first.
 
     :param project_id: read only leases of this project; ``None``: of all.

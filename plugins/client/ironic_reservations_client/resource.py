@@ -39,7 +39,6 @@ from ironic_reservations_client import errors
 from ironic_reservations_client import fields
 from ironic_reservations_client import session
 
-
 _PAGE = 1000
 
 

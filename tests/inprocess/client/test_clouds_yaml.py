@@ -53,7 +53,8 @@ class CloudsYamlTest(testtools.TestCase):
         for root in (ironic.url, f'{ironic.url}/', f'{ironic.url}/v1'):
             basic = {'auth_type': 'http_basic',
                      'auth': {**_AUTH, 'endpoint': root}}
-            for cloud in (basic, {**basic, 'baremetal_endpoint_override': root},
+            for cloud in (basic,
+                          {**basic, 'baremetal_endpoint_override': root},
                           {**basic, 'baremetal_api_version': '1'}):
                 self._check(self._connect(ironic.url, cloud), node, cloud)
 

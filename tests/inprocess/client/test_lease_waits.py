@@ -22,9 +22,10 @@ from typing import Any
 import uuid
 
 from ironicclient import client as ironic_client
+import openstack
+
 from ironic_reservations_client import lease
 from ironic_reservations_client.sdk import leases
-import openstack
 from tests.inprocess.client import base
 
 RESERVATION = ('baremetal', 'reservation')

@@ -297,7 +297,8 @@ class BookTestCase(base.BrowserCase):
         self.page.keyboard.press('b')
         self.page.get_by_text('Properties of the hosts').click()
         self.says('#book-properties-note', 'vcpus, memory_mb, local_gb')
-        self.page.fill('#book-properties', 'vcpus >= 0, local_gb>=0')
+        self.page.fill('#book-properties',
+                       'resource_class=gold, resource_class != x')
         expect(self.verdict).to_contain_text(_POSSIBLE)
         self.check_accessible()
         self.press('Book', '.booking')
@@ -305,7 +306,8 @@ class BookTestCase(base.BrowserCase):
         part, = self.only_lease()['reservations']
         self.assertEqual(
             ['and', ['==', '$resource_class', 'gold'],
-             ['>=', '$vcpus', '0'], ['>=', '$local_gb', '0']],
+             ['==', '$resource_class', 'gold'],
+             ['!=', '$resource_class', 'x']],
             json.loads(part['resource_properties']))
 
     def test_two_want_the_last_host_at_once(self):

@@ -89,20 +89,23 @@ class FindTestCase(base.BrowserCase):
         self.says('.slots', 'type it like vcpus>=32, rack=r1')
         self.page.fill('#find-properties', 'vcpus>=9999')
         self.says('.slots', '1 host of gold with vcpus>=9999 is not free')
-        self.page.fill('#find-properties', 'vcpus>=0, local_gb>=0')
+        self.page.fill('#find-properties',
+                       'resource_class=gold, resource_class != x')
         expect(self.slots.first).to_contain_text(
-            '1 host of gold with vcpus>=0, local_gb>=0 for 1 d')
+            '1 host of gold with resource_class=gold, '
+            'resource_class != x for 1 d')
         self.check_accessible()
         colleague = self.someone()
         colleague.goto(self.page.url)
         expect(colleague.locator('#find-properties')).to_have_value(
-            'vcpus>=0, local_gb>=0')
+            'resource_class=gold, resource_class != x')
         self.slots.first.click()
         self.titled('lease')
         part, = self.service.leases()['lease']['reservations']
         self.assertEqual(
             ['and', ['==', '$resource_class', 'gold'],
-             ['>=', '$vcpus', '0'], ['>=', '$local_gb', '0']],
+             ['==', '$resource_class', 'gold'],
+             ['!=', '$resource_class', 'x']],
             json.loads(part['resource_properties']))
 
     def test_list_follows_the_form(self):

@@ -30,9 +30,9 @@ from ironic_reservations import errors
 #: The maximum number of failures by user and address in WINDOW seconds.
 FAILURES = 10
 WINDOW = 300.0
-#: The maximum number of concurrent attempts, the same for one address, the same
-#: for all addresses with failures in WINDOW seconds, and the time for which
-#: others wait, in seconds.
+#: The maximum number of concurrent attempts, the same for one address, the
+#: same for all addresses with failures in WINDOW seconds, and the time for
+#: which others wait, in seconds.
 _AT_ONCE = 4
 _OF_ADDRESS = 2
 _OF_FAILED = 2
