@@ -36,8 +36,8 @@ export const UNNAMED = 'lease';
 export const ANY_CLASS = 'any class';
 /** The ways to set dates, with the words for them. */
 const DATES = {
-  fixed: 'at exactly these times',
-  queue: 'at these times, or as soon after as possible',
+  fixed: 'exactly these',
+  queue: 'these, or the next free ones',
   open: 'any time between these'};
 
 /** Booking with the panel and the board. */
@@ -324,7 +324,10 @@ export class BookingForm {
                                      RETRY_MS);
     }
     places.verdict.removeAttribute('aria-busy');
-    draft.verdict = verdict.granted ? 'yes' : 'no';
+    draft.verdict = 'no';
+    if (verdict.granted) {
+      draft.verdict = verdict.lease.queued ? 'waits' : 'yes';
+    }
     const blockers = blockersOf(verdict);
     const offers = offersOf(verdict, draft.resourceClass, classOf);
     Object.assign(page.board.over, {
@@ -334,10 +337,12 @@ export class BookingForm {
       verdict.granted ? 'yes' : verdict.typing ? 'typing' : 'no'}`;
     if (verdict.granted) {
       const room = roomText(verdict.moves);
+      const dates = this.plannedDates(verdict.lease);
       fill(places.verdict, element(
         'p', {}, `Possible: ${this.grantedHosts(verdict.lease)} of ${
-          draft.resourceClass || ANY_CLASS}, as you ask for it.`),
-           this.plannedDates(verdict.lease),
+          draft.resourceClass || ANY_CLASS}${
+          dates ? '.' : ', as you ask for it.'}`),
+           dates,
            room && element('p.room', {}, room));
     } else if (verdict.typing) {
       fill(places.verdict, element('p', {}, verdict.sentence));
