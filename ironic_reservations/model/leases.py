@@ -19,6 +19,7 @@ that an operator has opened to leases.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 import datetime
