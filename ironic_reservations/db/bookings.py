@@ -152,6 +152,14 @@ def read_of_leases(connection: sa.Connection, lease_ids: Collection[str]
         _OF_LEASES, {'leases': list(lease_ids)}))
 
 
+def leases_of_node(node_uuid: str) -> sa.Select[tuple[str]]:
+    """Return a query for the ids of the leases that have a node."""
+    # SELECT lease_id FROM reservations JOIN lease_reservations ON ...
+    #   WHERE node_uuid = ?
+    return sa.select(_l.lease_id).select_from(_LEASED).where(
+        _r.node_uuid == node_uuid)
+
+
 def read_briefs(connection: sa.Connection, lease_ids: Collection[str]
                 ) -> dict[str, frozenset[lease_parts.Brief]]:
     """Return the changeable values of the bookings of leases.
