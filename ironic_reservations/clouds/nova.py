@@ -39,6 +39,9 @@ VERSION_HEADER = 'OpenStack-API-Version'
 Answer = answers.Answer
 Outcome = answers.Outcome
 
+#: The status of a migration that can be neither confirmed nor reverted.
+FAILED = 'error'
+
 #: The size of a page; Nova may return fewer.
 _PAGE = 500
 #: Ids that Nova accepts, except those that would lead to another path.
@@ -121,11 +124,13 @@ class Migration:
 class Hypervisor:
     """A hypervisor, whose uuid is also that of its provider in Placement.
 
-    :ivar usable: whether its nova-compute runs, and is not disabled.
+    :ivar up: whether its nova-compute runs.
+    :ivar enabled: whether it is enabled.
     """
 
     uuid: str
-    usable: bool
+    up: bool
+    enabled: bool
 
 
 class Nova:
@@ -336,8 +341,8 @@ def _server(body: Mapping[str, Any]) -> Server:
 
 
 def _hypervisor(body: Mapping[str, Any]) -> Hypervisor:
-    return Hypervisor(body['id'], (body['state'], body['status'])
-                      == ('up', 'enabled'))
+    return Hypervisor(body['id'], body['state'] == 'up',
+                      body['status'] == 'enabled')
 
 
 def _said(answer: Any) -> str:

@@ -145,12 +145,22 @@ def _servers(nova: nova_client.Nova, wanted: machine.Desired,
 def _resizes(nova: nova_client.Nova,
              consumers: frozenset[str]) -> dict[str, machine.ResizeSeen]:
     """Return the consumers that are resizes or migrations of servers."""
-    if not consumers:
-        return {}
-    return {each.uuid: machine.ResizeSeen(each.server, server.resized)
-            for status in _UNDER_WAY for each in nova.migrations(status)
-            if each.uuid in consumers
-            and (server := nova.server(each.server)) is not None}
+    found: dict[str, machine.ResizeSeen] = {}
+    unknown = set(consumers)
+    for status in (*_UNDER_WAY, nova_client.FAILED):
+        # Nova lists the newest first, and keeps all that have failed.
+        for each in nova.migrations(status) if unknown else ():
+            if each.uuid in unknown:
+                unknown.remove(each.uuid)
+                server = nova.server(each.server)
+                if server is not None:
+                    found[each.uuid] = machine.ResizeSeen(
+                        each.server, server.resized,
+                        status == nova_client.FAILED,
+                        server.task_state is not None)
+            if not unknown:
+                break
+    return found
 
 
 def take(engine: Engine, wanted: machine.Desired,

@@ -126,6 +126,57 @@ class TestMigrationConsumer(reserved.TestCase):
         self.brought(wanted)
         self.assert_nothing()
 
+    def test_migration_that_has_failed_has_nothing_left(self) -> None:
+        """Nova reverts none that has failed, and deletes no allocations."""
+        wanted, server, migration = self._known()
+        self.nova.migrations[migration].status = 'error'
+        left = self.nova.servers[server]
+        left.status, left.task_state = 'ERROR', 'resize_reverting'
+        self.assertEqual((
+            f'the migration {migration} of the server {server} has failed, '
+            'and still has its allocations, and Nova works on the server',
+            ), self.bring(wanted).waits)
+        self.assertEqual({wanted.class_name}, self.classes())
+        left.task_state = None
+        self.brought(wanted)
+        self.assert_nothing()
+        self.assertIn(server, self.nova.servers)
+        self.assertEqual([{reserved.SLOT: 1}], [
+            *self.client.consumer(migration).allocations.values()])
+
+    def test_server_that_failed_to_leave_the_lease_is_deleted_first(
+            self) -> None:
+        """It has the flavor of the lease again, and its migration the class.
+        """
+        wanted, server, migration = self._known()
+        self.nova.migrations[migration].status = 'error'
+        self.nova.servers[server].flavor = wanted.reservation_id
+        self.nova.deleting = True
+        self.assertFalse(self.bring(wanted).done)
+        self.assertEqual({wanted.class_name}, self.classes())
+        self.nova.vanish()
+        self.brought(wanted)
+        self.assert_nothing()
+
+    def test_failed_migration_is_told_where_servers_are_left(self) -> None:
+        wanted, server, migration = self._known()
+        self.nova.migrations[migration].status = 'error'
+        wanted = dataclasses.replace(wanted, servers=machine.Servers.WAIT)
+        self.assertEqual((
+            f'the migration {migration} of the server {server} has failed, '
+            'and still has its allocations',), self.bring(wanted).waits)
+
+    def test_failed_migrations_are_read_no_further_than_needed(self) -> None:
+        """Nova keeps each that has ever failed."""
+        wanted, _, migration = self._known()
+        self.nova.migrations[migration].status = 'error'
+        for _ in range(9):
+            later = self.nova.resize(self.nova.boot('plain'), 'large')
+            self.nova.migrations[later].status = 'error'
+        self.brought(wanted)
+        self.assertEqual(1, self.nova.asked.count('GET /v2.1/os-migrations')
+                         - 2 * len(lease_provider_calls._UNDER_WAY))
+
     def test_where_servers_are_left_the_owner_is_waited_for(self) -> None:
         wanted, server, _ = self._known()
         wanted = dataclasses.replace(wanted, servers=machine.Servers.WAIT)
