@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import uuid
 
+from tests.inprocess.guard import base
 from tests.inprocess.guard import handed_over
 from tests.inprocess.guard import keystone_ironic
 
@@ -71,3 +72,34 @@ class OwnLeaseTestCase(handed_over.HandedOverTestCase):
                       'reservation in the header',
                       refused.document['errors'][0]['detail'])
         self.assertEqual(202, self.deploy(node.uuid, proof).status)
+
+    def allocate(self, *candidates: str, **more: str) -> base.Reply:
+        """Ask for one of some nodes, as metalsmith and Terraform do."""
+        return self.send('POST', '/v1/allocations', {
+            'candidate_nodes': list(candidates), **more})
+
+    def test_allocation_that_names_leased_nodes_gets_one(self) -> None:
+        """Without a header, allocations were refused the caller's own."""
+        node = self.ready(owner=keystone_ironic.PROJECTS['two'])
+        lease = self.lent(node)
+        class_name = self.node(node.uuid)['resource_class']
+        self.as_('foreign-admin')
+        refused = self.allocate(node.uuid, resource_class=class_name)
+        self.assertEqual((409, 'guard.allocation_refused'),
+                         (refused.status, refused.code))
+        self.as_(self.holder)
+        unnamed = self.send('POST', '/v1/allocations',
+                            {'resource_class': class_name})
+        self.assertEqual((409, 'guard.allocation_refused'),
+                         (unnamed.status, unnamed.code))
+        made = self.allocate(node.uuid, resource_class=class_name)
+        self.assertEqual(201, made.status, made)
+        self.wait_for(lambda: self.node(node.uuid)['instance_uuid']
+                      == made.document['uuid'])
+        again = self.allocate(node.uuid, resource_class=class_name)
+        self.assertEqual((409, 'guard.allocation_refused'),
+                         (again.status, again.code))
+        self.granted('PUT', f'/v1/nodes/{node.uuid}/states/provision',
+                     {'target': 'active'})
+        self.wait_until(node.uuid, 'active')
+        self.ended(lease)
