@@ -114,10 +114,12 @@ class Migration:
     :ivar uuid: also the uuid of the consumer in Placement that keeps the
         previous allocations of the server.
     :ivar server: the uuid of the server.
+    :ivar hosts: the names of the hypervisors that it is from and to.
     """
 
     uuid: str
     server: str
+    hosts: frozenset[str | None] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -241,7 +243,8 @@ class Nova:
         :param status: such as ``finished``, for a resize that has been neither
             confirmed nor reverted.
         """
-        return (Migration(each['uuid'], each['instance_uuid']) for each
+        return (Migration(each['uuid'], each['instance_uuid'], frozenset((
+            each['source_node'], each['dest_node']))) for each
                 in self._pages('migrations', {'status': status},
                                '/os-migrations', 'uuid'))
 

@@ -227,6 +227,7 @@ class Cloud:
         self.broker = self._stack.enter_context(scratch.broker())
         self._stack.callback(self.ground.end)
         urls = {name: self._databases.make(name) for name in _DATABASES}
+        self.nova_database = urls['nova']
         self.ironic = ironic.Ironic(
             self.ground, urls['ironic'], urls['reservations'],
             self.keystone_url, self._reservations)

@@ -13,17 +13,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
-import functools
 
 from oslo_log import log
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import nova as nova_client
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.placement import consumers
 from ironic_reservations.features.placement import hold_calls
 from ironic_reservations.features.placement import lease_provider_audit
 from ironic_reservations.features.placement import lease_provider_calls
@@ -48,7 +45,9 @@ def find(engine: Engine, hosts: Mapping[str, str]
         return []
     found: list[hold_audit.Difference] = []
     try:
-        failed = functools.cache(functools.partial(_failed, engine.nova))
+        # Only hosts with servers or such migrations are read in Placement.
+        failed = ([*engine.nova.migrations(nova_client.FAILED)] if hosts
+                  else [])
         for host, name in sorted(hosts.items()):
             there = _compare(engine, engine.nova, host, name, failed)
             if there:
@@ -63,40 +62,30 @@ def find(engine: Engine, hosts: Mapping[str, str]
 
 
 def _compare(engine: Engine, nova: nova_client.Nova, host: str,
-             name: str, failed: Callable[[], Mapping[str, str]]
+             name: str, failed: Iterable[nova_client.Migration]
              ) -> list[hold_audit.Difference]:
-    """Compare the servers on a host.
-
-    :param failed: returns the servers of migrations that have failed.
-    """
-    there = [*_on(nova, name)]
+    servers = [planner.Server(each.uuid, each.vcpus, each.extra_specs)
+               for each in _on(nova, name)]
+    migrations = {each.uuid: each.server for each in failed
+                  if name in each.hosts}
+    if not servers and not migrations:
+        return []
     client = hold_calls.client(engine)
     allocated = client.consumers_on(host)
     if allocated is None:
         return []
     offered = client.consumers_on(lease_provider_calls.child_of(host)) or {}
-    # Nova keeps all that have failed, so that they are read only if needed.
-    others = {each for each in {*allocated, *offered} - {
-        server.uuid for server in there} if not consumers.is_ours(each)}
     rows = lease_provider_audit.read(engine)
-    return list(planner.compare(
-        host, [planner.Server(each.uuid, each.vcpus, each.extra_specs)
-               for each in there if each.task_state is None],
-        allocated, offered, {
-            machine.class_of(ident)
-            for ident in rows.counts.keys() | rows.in_work},
-        failed() if others else {}))
-
-
-def _failed(nova: nova_client.Nova) -> dict[str, str]:
-    return {each.uuid: each.server
-            for each in nova.migrations(nova_client.FAILED)}
+    return list(planner.compare(host, servers, allocated, offered, {
+        machine.class_of(ident)
+        for ident in rows.counts.keys() | rows.in_work}, migrations))
 
 
 def _on(nova: nova_client.Nova, name: str) -> Iterable[nova_client.Server]:
-    """Return the servers that run on a host.
+    """Return the servers that run on a host, and stay there for now.
 
     NOTE: Nova takes the name for a regular expression.
     """
     return (each for each in nova.servers(node=name)
-            if each.node == name and not each.going)
+            if each.node == name and each.task_state is None
+            and not each.going)

@@ -27,6 +27,7 @@ from ironic_reservations.features.placement import lease_provider_calls
 from ironic_reservations.features.placement.decisions import (
     lease_providers as machine,
 )
+from tests import small_nova
 from tests import world
 from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import reserved
@@ -170,12 +171,14 @@ class TestMigrationConsumer(reserved.TestCase):
         """Nova keeps each that has ever failed."""
         wanted, _, migration = self._known()
         self.nova.migrations[migration].status = 'error'
-        for _ in range(9):
-            later = self.nova.resize(self.nova.boot('plain'), 'large')
-            self.nova.migrations[later].status = 'error'
-        self.brought(wanted)
-        self.assertEqual(1, self.nova.asked.count('GET /v2.1/os-migrations')
-                         - 2 * len(lease_provider_calls._UNDER_WAY))
+        self.nova.migrations.update({
+            f'ffffffff-0000-0000-0000-{number:012}': small_nova.Migration(
+                world.new_uuid(), 'plain', 'error') for number in range(9)})
+        self.nova.asked.clear()
+        seen = lease_provider_calls.observe(self.engine, wanted)
+        self.assertEqual({migration}, seen.resizes.keys())
+        self.assertEqual(len(lease_provider_calls._UNDER_WAY) + 1,
+                         self.nova.asked.count('GET /v2.1/os-migrations'))
 
     def test_where_servers_are_left_the_owner_is_waited_for(self) -> None:
         wanted, server, _ = self._known()

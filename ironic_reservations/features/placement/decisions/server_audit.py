@@ -92,7 +92,8 @@ def compare(host: str, servers: Iterable[Server],
             f'{migration}" releases them.', shared=True)
     of_failed = {failed[migration] for migration in having}
     for server in sorted(servers, key=lambda each: each.uuid):
-        if server.uuid in of_failed or not live.isdisjoint(offered.get(server.uuid, {})):
+        if server.uuid in of_failed or not live.isdisjoint(
+                offered.get(server.uuid, {})):
             continue
         there = allocated.get(server.uuid, {})
         counted = sum(there.get(name, 0) for name in _PROCESSORS)
