@@ -81,12 +81,14 @@ class Migration:
 
     :ivar before: the flavor that the server had.
     :ivar source: the hypervisor that it was on.
+    :ivar changed: when its status changed; empty: long ago.
     """
 
     server: str
     before: str
     status: str = 'finished'
     source: str | None = None
+    changed: str = ''
 
 
 class _Refused(Exception):
@@ -229,7 +231,8 @@ class SmallNova(fixtures.Fixture):
                            'source_node': each.source, 'dest_node': None,
                            'migration_type': 'resize'}
                     for uuid, each in self.migrations.items()
-                    if query['status'] == each.status})
+                    if query.get('status') in (None, each.status)
+                    and each.changed >= query.get('changes-since', '')})
             return self._servers(method, parts[1:], query, body)
         except _Refused as refused:
             return refused.status, {refused.cause: {

@@ -237,16 +237,18 @@ class Nova:
         body = self._read(f'/os-hypervisors/{uuid}')
         return None if body is None else _hypervisor(body['hypervisor'])
 
-    def migrations(self, status: str) -> Iterator[Migration]:
-        """Read migrations of all servers, page by page.
+    def migrations(self, **filters: str) -> Iterator[Migration]:
+        """Read migrations of all servers, page by page, the newest first.
 
-        :param status: such as ``finished``, for a resize that has been neither
-            confirmed nor reverted.
+        :param filters: ``status``, such as ``finished`` for a resize that has
+            been neither confirmed nor reverted; ``changed_since``, a time.
         """
+        query = {key.replace('changed_', 'changes-'): value
+                 for key, value in filters.items()}
         return (Migration(each['uuid'], each['instance_uuid'], frozenset((
             each['source_node'], each['dest_node']))) for each
-                in self._pages('migrations', {'status': status},
-                               '/os-migrations', 'uuid'))
+                in self._pages('migrations', query, '/os-migrations',
+                               'uuid'))
 
     def confirm_resize(self, uuid: str) -> Answer:
         """Begin to confirm the resize of a server."""

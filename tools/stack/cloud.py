@@ -183,8 +183,16 @@ class Cloud:
 
         :raises CalledProcessError: it failed.
         """
+        return self.run_command(person, 'openstack', *arguments)
+
+    def run_command(self, person: people.Person, name: str,
+                    *arguments: str) -> str:
+        """Run a command as somebody; give what it prints.
+
+        :raises CalledProcessError: it failed.
+        """
         return subprocess.run(
-            [str(pathlib.Path(sys.executable).with_name('openstack')),
+            [str(pathlib.Path(sys.executable).with_name(name)),
              *arguments], check=True, text=True, stdin=subprocess.DEVNULL,
             capture_output=True, timeout=120, env={
                 **{key: value for key, value in os.environ.items()

@@ -46,7 +46,8 @@ def find(engine: Engine, hosts: Mapping[str, str]
     found: list[hold_audit.Difference] = []
     try:
         # Only hosts with servers or such migrations are read in Placement.
-        failed = ([*engine.nova.migrations(nova_client.FAILED)] if hosts
+        failed = ([*engine.nova.migrations(
+            status=nova_client.FAILED)] if hosts
                   else [])
         for host, name in sorted(hosts.items()):
             there = _compare(engine, engine.nova, host, name, failed)

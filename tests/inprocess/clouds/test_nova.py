@@ -158,8 +158,9 @@ class TestServers(TestCase):
                    for server in [self.there.boot('f1') for _ in range(5)]}
         self.assertEqual(servers, {
             each.uuid: each.server
-            for each in self.client.migrations('finished')})
-        self.assertEqual([], list(self.client.migrations('reverting')))
+            for each in self.client.migrations(status='finished')})
+        self.assertEqual([], list(self.client.migrations(
+            status='reverting')))
         server = min(servers.values())
         self.assertTrue(self.client.server(server).resized)
         self.assertTrue(self.client.confirm_resize(server).done)

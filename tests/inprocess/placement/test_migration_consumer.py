@@ -134,9 +134,9 @@ class TestMigrationConsumer(reserved.TestCase):
         left = self.nova.servers[server]
         left.status, left.task_state = 'ERROR', 'resize_reverting'
         self.assertEqual((
-            f'the migration {migration} of the server {server} has failed, '
-            'and still has its allocations, and Nova works on the server',
-            ), self.bring(wanted).waits)
+            f'the migration {migration} of the server {server} has ended '
+            'or failed, and still has its allocations, which Nova may still '
+            'change',), self.bring(wanted).waits)
         self.assertEqual({wanted.class_name}, self.classes())
         left.task_state = None
         self.brought(wanted)
@@ -144,6 +144,24 @@ class TestMigrationConsumer(reserved.TestCase):
         self.assertIn(server, self.nova.servers)
         self.assertEqual([{reserved.SLOT: 1}], [
             *self.client.consumer(migration).allocations.values()])
+
+    def test_nova_deletes_what_a_migration_has_after_its_end(self) -> None:
+        """We were quicker: 409 for Nova, whose server was then in ERROR."""
+        wanted, server, migration = self._known()
+        there = self.nova.migrations[migration]
+        there.status = 'confirmed'
+        there.changed = f'{self.engine.clock():%Y-%m-%dT%H:%M:%SZ}'
+        self.nova.servers[server].status = 'ACTIVE'
+        self.assertEqual((
+            f'the migration {migration} of the server {server} has ended or '
+            'failed, and still has its allocations, which Nova may still '
+            'change',), self.bring(wanted).waits)
+        self.assertIn({wanted.class_name: 1}, [
+            *self.client.consumer(migration).allocations.values()])
+        # Nova has died in between.
+        self.world.clock.advance(61)
+        self.brought(wanted)
+        self.assert_nothing()
 
     def test_server_that_failed_to_leave_the_lease_is_deleted_first(
             self) -> None:
@@ -164,8 +182,8 @@ class TestMigrationConsumer(reserved.TestCase):
         self.nova.migrations[migration].status = 'error'
         wanted = dataclasses.replace(wanted, servers=machine.Servers.WAIT)
         self.assertEqual((
-            f'the migration {migration} of the server {server} has failed, '
-            'and still has its allocations',), self.bring(wanted).waits)
+            f'the migration {migration} of the server {server} has ended '
+            'or failed, and still has its allocations',), self.bring(wanted).waits)
 
     def test_failed_migrations_are_read_no_further_than_needed(self) -> None:
         """Nova keeps each that has ever failed."""
@@ -177,7 +195,7 @@ class TestMigrationConsumer(reserved.TestCase):
         self.nova.asked.clear()
         seen = lease_provider_calls.observe(self.engine, wanted)
         self.assertEqual({migration}, seen.resizes.keys())
-        self.assertEqual(len(lease_provider_calls._UNDER_WAY) + 1,
+        self.assertEqual(len(lease_provider_calls._UNDER_WAY) + 2,
                          self.nova.asked.count('GET /v2.1/os-migrations'))
 
     def test_where_servers_are_left_the_owner_is_waited_for(self) -> None:

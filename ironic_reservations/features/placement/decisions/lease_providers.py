@@ -181,14 +181,14 @@ class ResizeSeen:
 
     :ivar server: the uuid of the server.
     :ivar resized: whether it can be confirmed.
-    :ivar failed: whether it has failed, so that it can be neither confirmed
-        nor reverted.
-    :ivar busy: whether Nova works on the server.
+    :ivar ended: whether it has ended or failed, so that it can be neither
+        confirmed nor reverted.
+    :ivar busy: whether Nova may still change its allocation.
     """
 
     server: str
     resized: bool
-    failed: bool = False
+    ended: bool = False
     busy: bool = False
 
 
@@ -316,12 +316,12 @@ def waits(wanted: Desired, seen: Seen) -> list[str]:
 
 
 def _wait(migration: str, resize: ResizeSeen) -> str:
-    if not resize.failed:
+    if not resize.ended:
         return (f'the resize of the server {resize.server} has yet to be '
                 'confirmed or reverted')
     return (f'the migration {migration} of the server {resize.server} has '
-            'failed, and still has its allocations'
-            + (', and Nova works on the server' if resize.busy else ''))
+            'ended or failed, and still has its allocations'
+            + (', which Nova may still change' if resize.busy else ''))
 
 
 def _active(wanted: Desired, seen: Seen, slots: Slots) -> Iterator[Step]:
@@ -406,12 +406,13 @@ def _ended(wanted: Desired, seen: Seen) -> Iterator[Step]:
         yield from (Step(Act.CONFIRM_RESIZE, each.server)
                     for consumer, each in sorted(seen.resizes.items())
                     if each.resized and consumer in consumers)
-        # Nova never reverts a migration that has failed; it may still work on
-        # the failure.
+        # Nova never reverts such a migration, but it may still be at work:
+        # it deletes the allocation after the end, and its server is in ERROR
+        # if that fails.
         left = {server.uuid for server in seen.servers}
         yield from (Step(Act.TAKE_FROM, consumer)
                     for consumer, each in sorted(seen.resizes.items())
-                    if each.failed and not each.busy and consumer in consumers
+                    if each.ended and not each.busy and consumer in consumers
                     and each.server not in left)
     if wanted.servers is Servers.LEAVE:
         yield from (Step(Act.TAKE_FROM, each) for each in sorted(consumers))
