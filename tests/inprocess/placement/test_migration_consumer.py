@@ -183,7 +183,8 @@ class TestMigrationConsumer(reserved.TestCase):
         wanted = dataclasses.replace(wanted, servers=machine.Servers.WAIT)
         self.assertEqual((
             f'the migration {migration} of the server {server} has ended '
-            'or failed, and still has its allocations',), self.bring(wanted).waits)
+            'or failed, and still has its allocations',),
+            self.bring(wanted).waits)
 
     def test_failed_migrations_are_read_no_further_than_needed(self) -> None:
         """Nova keeps each that has ever failed."""
