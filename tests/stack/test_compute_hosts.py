@@ -27,7 +27,6 @@ import sqlalchemy as sa
 
 from tests.stack import base
 from tests.stack import shared
-from tools.stack import nova
 
 _HOSTS = ('compute-one', 'compute-two')
 _ONCE = {'DEFAULT': {'cpu_allocation_ratio': 1.0, 'ram_allocation_ratio': 1.0,
@@ -36,25 +35,18 @@ _ONCE = {'DEFAULT': {'cpu_allocation_ratio': 1.0, 'ram_allocation_ratio': 1.0,
 
 class TestComputeHosts(base.TestCase):
 
-    computes: list[nova.Compute] = []
-
     @classmethod
     def setUpClass(cls) -> None:
         super().setUpClass()
         cloud = shared.running(cls.setup)
-        cls.computes = [cloud.new_compute(
+        computes = [cloud.new_compute(
             host, 'fake.MediumFakeDriver', slots=10, options=_ONCE)
             for host in _HOSTS]
-        for compute in cls.computes:
+        for compute in computes:
+            cls.addClassCleanup(compute.kill)
             compute.start()
-        for compute in cls.computes:
+        for compute in computes:
             cloud.wait_for_start(compute)
-
-    @classmethod
-    def tearDownClass(cls) -> None:
-        for compute in cls.computes:
-            compute.kill()
-        super().tearDownClass()
 
     def setUp(self) -> None:
         super().setUp()
