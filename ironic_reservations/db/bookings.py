@@ -249,6 +249,22 @@ def read_of_reservation(connection: sa.Connection, reservation_id: str,
         .order_by(_r.place)))
 
 
+def read_used_by(connection: sa.Connection, project_id: str | None,
+                 node_uuids: Collection[str], now: datetime.datetime
+                 ) -> list[leases.NodeBooking]:
+    """Return the present bookings of some nodes by leases of a project."""
+    # SELECT ... FROM reservations WHERE node_uuid IN (...) AND project_id = ?
+    #   AND immediate IS NULL AND state <> 'ending' AND starts_at <= ?
+    #   AND expires_at > ? ORDER BY id
+    return BOOKING.all(connection.execute(
+        sa.select(*_COLUMNS)
+        .where(_r.node_uuid.in_(list(node_uuids)),
+               _r.project_id == project_id, _r.immediate.is_(None),
+               _r.state != leases.BookingState.ENDING.value,
+               _r.starts_at <= now, _r.expires_at > now)
+        .order_by(_r.id)))
+
+
 def read_with_generations(connection: sa.Connection,
                           bookings: Collection[leases.NodeBooking]
                           ) -> list[tuple[leases.NodeBooking, int]]:
