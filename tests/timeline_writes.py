@@ -99,6 +99,11 @@ OTHERWISE: Mapping[str, frozenset[str]] = {
         {'id', 'token', 'node_uuid', 'expires_at', 'seen'}),
     'in_flight_requests.write_seen': frozenset(
         {'id', 'token', 'node_uuid', 'expires_at', 'seen'}),
+    # All nodes are meant, and the condition of the row of histories says that
+    # nobody has done it before.
+    'histories.begin': frozenset({'inventories'}),
+    'in_flight_requests.insert_unknown': frozenset(
+        {'token', 'node_uuid', 'uuid', 'inventories'}),
     # What Ironic says, the newest of it: no decision, and no booking.
     'nodes.update_facts': frozenset({'uuid', 'observed_at'}),
     'nodes.doubt': frozenset({'uuid', 'observed_at'}),
@@ -133,6 +138,8 @@ UNRAISED = frozenset({
     'in_flight_requests.delete_settled',
     # The booking that a ticket is for has its node already.
     'in_flight_requests.insert_ticket',
+    # Those of all nodes have been.
+    'in_flight_requests.insert_unknown',
     'in_flight_requests.take_ticket',
     'in_flight_requests.void_ticket',
     'in_flight_requests.void_tickets',

@@ -108,6 +108,38 @@ def insert_use(connection: sa.Connection, node_uuid: str, token: str,
     }).rowcount)
 
 
+def insert_unknown(connection: sa.Connection, until: datetime.datetime,
+                   node_uuid: str | None = None) -> None:
+    """Write that an unknown request may be in flight to each node of Ironic.
+
+    Its token is the uuid of the node, so that a node has one such row.
+
+    :param until: when Ironic is asked about the nodes.
+    :param node_uuid: the only node; ``None``: all.
+    """
+    # UPDATE in_flight_requests SET expires_at = ?, seen = NULL, seen_at = NULL
+    #   WHERE token = node_uuid
+    connection.execute(
+        sa.update(tables.in_flight_requests)
+        .where(_p.token == _p.node_uuid)
+        .values(expires_at=until, seen=None, seen_at=None))
+    # INSERT INTO in_flight_requests (...) SELECT uuid, uuid, ... FROM nodes
+    #   WHERE inventories IS NULL
+    #   AND uuid NOT IN (SELECT token FROM in_flight_requests)
+    nodes = tables.nodes.c
+    values: dict[str, Any] = {
+        'node_uuid': nodes.uuid, 'token': nodes.uuid,
+        'state': sa.literal(in_flight.State.UNCERTAIN.value),
+        'act': sa.literal(in_flight.CHANGE),
+        'expires_at': sa.literal(until, tables.UTCDateTime)}
+    there = tables.in_flight_requests.alias().c
+    connection.execute(sa.insert(tables.in_flight_requests).from_select(
+        list(values), sa.select(*values.values()).where(
+            nodes.inventories.is_(None),
+            ~sa.exists().where(there.token == nodes.uuid),
+            *([] if node_uuid is None else [nodes.uuid == node_uuid]))))
+
+
 def insert_ticket(connection: sa.Connection, booking: leases.NodeBooking,
                   lease_id: str, claimed_by: str, token: str, act: str,
                   expires_at: datetime.datetime) -> bool:

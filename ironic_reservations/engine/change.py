@@ -41,6 +41,7 @@ from ironic_reservations import errors
 from ironic_reservations.db import changes as db_changes
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import histories as db_histories
 from ironic_reservations.engine import commit as generations
 from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
@@ -364,6 +365,10 @@ def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
         except errors.OutcomeUnknown:
             if planned is not None:
                 unsure.append(planned)
+            raise
+        except db_histories.Elsewhere:
+            # This writes that all nodes are uncertain.
+            engine.snapshots.snapshot(engine.database, engine.clock())
             raise
         except errors.DatabaseUnavailable:
             raise

@@ -26,7 +26,8 @@ the last commits, has another history than this process has read.  Since
 numbers are random, the two histories have no number in common after they
 part.  A comparison detects another history by a node that has an older version
 than before, or by a change that does not exist any more
-(:class:`.db_changes.Landmark`); then all nodes are read anew.
+(:class:`.db_changes.Landmark`), or by the row of ``histories``; then all nodes
+are uncertain (:mod:`.lost_requests`), and are read anew.
 
 **Changes.** The cost of sums grows with the number of nodes.  Therefore each
 change is also recorded (:mod:`~ironic_reservations.db.changes`), and a caller
@@ -77,6 +78,7 @@ from ironic_reservations.db import changes as db_changes
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.engine import lost_requests
 from ironic_reservations.engine import seen as seen_module
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.snapshots import node_versions
@@ -130,6 +132,8 @@ class SnapshotCache:
         self._coming: collections.Counter[tuple[str, int]] = (
             collections.Counter())
         self._forgotten = 0
+        #: The generation of the history that was read.
+        self._history = 0
         self._forget()
 
     def _forget(self) -> None:
@@ -327,6 +331,12 @@ class SnapshotCache:
                 'process has dropped all that it knew, and reads it anew. '
                 'Promises that were made may be gone: run '
                 '"ironic-reservations-manage audit".')
+            if lost_requests.may_come(database, self._conf, now,
+                                      self._history):
+                LOG.warning(
+                    'Requests that the lost history let through may still be '
+                    'on their way to Ironic, so each node is promised to '
+                    'nobody until Ironic has shown twice that it is idle.')
             self._read_changed(database, now)
 
     def _read_changed(self, database: db_connection.Database,
@@ -341,7 +351,7 @@ class SnapshotCache:
         begun = clock_module.elapsed()
         with database.snapshot() as connection:
             read = db_nodes.read_sums(connection, landmark)
-            if read.lost:
+            if read.lost or read.buckets and read.history < self._history:
                 raise _OtherHistoryError
             sums = read.buckets
             buckets = {bucket for bucket in sums.keys() | before.keys()
@@ -371,6 +381,7 @@ class SnapshotCache:
                     changed, buckets, versions, sums), hosts)
                 self._changes.go_on_from(read.last, bool(before), landmark)
             self._compared, self.filled = begun, True
+            self._history = read.history or self._history
 
     @contextlib.contextmanager
     def committing(self, seen: seen_module.Seen) -> Iterator[None]:

@@ -101,6 +101,29 @@ class InstalledIronicTestCase(testtools.TestCase):
                 if _unknown(route)
                 and not route.path.startswith(_ONLY_READ)])
 
+    def test_new_write_below_each_prefix_is_unknown(self) -> None:
+        """Of each part of a path that Ironic has, and of each object."""
+        prefixes = {
+            '/'.join(route.path.split('/')[:length])
+            for route in ironic_routes.write_routes()
+            for length in range(1, route.path.count('/') + 2)}
+        self.assertIn('volume/targets/*', prefixes)
+        passed = [
+            f'{method} {path}' for prefix in sorted(prefixes)
+            for below in ('xyzzy', f'{_NODE}/xyzzy', f'xyzzy/{_NODE}')
+            for method in ('POST', 'PUT', 'PATCH', 'DELETE')
+            if not self.is_kept(method, path := f'{prefix}/{below}')
+            and not known_routes.is_harmless(method, path.split('/'))]
+        self.assertEqual([], passed)
+
+    def is_kept(self, method: str, path: str) -> bool:
+        """Return whether the guard refuses a new write of a later Ironic."""
+        try:
+            look = routes.classify(method, '/v1/' + path.replace('*', _NODE))
+        except errors.NotCanonical:
+            return True
+        return look is not None and (look.kind is routes.Kind.UNKNOWN)
+
     def test_reviewed_version_is_that_of_ironic(self) -> None:
         """For a newer Ironic that fails here: review its routes, and raise the
         version."""
@@ -133,6 +156,11 @@ class RoutesTestCase(testtools.TestCase):
                 ('PUT', f'x/v1/nodes/{_NODE}/lockout'),
                 ('POST', '/v1/nodes/states/lockout'),
                 ('PUT', f'/v1/ports/{_NODE}'), ('DELETE', '/v1/ports'),
+                ('POST', '/v1/volume'), ('POST', '/v1/volume/snapshots'),
+                ('DELETE', f'/v1/volume/snapshots/{_NODE}'),
+                ('PATCH', f'/v1/volume/{_NODE}'),
+                ('PUT', f'/v1/volume/targets/{_NODE}'),
+                ('PUT', '/v1/volume/connectors'),
                 ('POST', f'/v1/runbooks/{_NODE}/run'),
                 ('PUT', f'/v1/allocations/{_NODE}'),
                 ('POST', f'/v1/chassis/{_NODE}/nodes')):
