@@ -103,7 +103,8 @@ OTHERWISE: Mapping[str, frozenset[str]] = {
     # nobody has done it before.
     'histories.begin': frozenset({'inventories'}),
     'in_flight_requests.insert_unknown': frozenset(
-        {'token', 'node_uuid', 'uuid', 'inventories'}),
+        {'token', 'uuid', 'inventories'}),
+    'in_flight_requests.prolong_unknown': frozenset({'token'}),
     # What Ironic says, the newest of it: no decision, and no booking.
     'nodes.update_facts': frozenset({'uuid', 'observed_at'}),
     'nodes.doubt': frozenset({'uuid', 'observed_at'}),
@@ -140,6 +141,7 @@ UNRAISED = frozenset({
     'in_flight_requests.insert_ticket',
     # Those of all nodes have been.
     'in_flight_requests.insert_unknown',
+    'in_flight_requests.prolong_unknown',
     'in_flight_requests.take_ticket',
     'in_flight_requests.void_ticket',
     'in_flight_requests.void_tickets',

@@ -122,6 +122,7 @@ def begin(connection: sa.Connection, known: int,
         sa.update(tables.nodes)
         .where(tables.nodes.c.inventories.is_(None))
         .values(generation=tables.nodes.c.generation + generations.step()))
+    db_in_flight.prolong_unknown(connection, until)
     db_in_flight.insert_unknown(connection, until)
     return True
 

@@ -108,6 +108,17 @@ def insert_use(connection: sa.Connection, node_uuid: str, token: str,
     }).rowcount)
 
 
+def prolong_unknown(connection: sa.Connection,
+                    until: datetime.datetime) -> None:
+    """Write that Ironic is asked later about unknown requests."""
+    # UPDATE in_flight_requests SET expires_at = ?, seen = NULL, seen_at = NULL
+    #   WHERE token = node_uuid
+    connection.execute(
+        sa.update(tables.in_flight_requests)
+        .where(_p.token == _p.node_uuid)
+        .values(expires_at=until, seen=None, seen_at=None))
+
+
 def insert_unknown(connection: sa.Connection, until: datetime.datetime,
                    node_uuid: str | None = None) -> None:
     """Write that an unknown request may be in flight to each node of Ironic.
@@ -117,12 +128,6 @@ def insert_unknown(connection: sa.Connection, until: datetime.datetime,
     :param until: when Ironic is asked about the nodes.
     :param node_uuid: the only node; ``None``: all.
     """
-    # UPDATE in_flight_requests SET expires_at = ?, seen = NULL, seen_at = NULL
-    #   WHERE token = node_uuid
-    connection.execute(
-        sa.update(tables.in_flight_requests)
-        .where(_p.token == _p.node_uuid)
-        .values(expires_at=until, seen=None, seen_at=None))
     # INSERT INTO in_flight_requests (...) SELECT uuid, uuid, ... FROM nodes
     #   WHERE inventories IS NULL
     #   AND uuid NOT IN (SELECT token FROM in_flight_requests)
