@@ -31,8 +31,6 @@ from ironic_reservations.db import generations
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import tables
 
-#: Higher than the generation of any history.
-ANY = 1 << 62
 _h = tables.histories.c
 
 
@@ -99,21 +97,26 @@ def is_elsewhere(connection: sa.Connection) -> bool:
     return bool(connection.scalar(sa.select(ELSEWHERE)))
 
 
-def begin(connection: sa.Connection, known: int,
+def begin(connection: sa.Connection, known: int | None,
           until: datetime.datetime) -> bool:
     """Write that another history begins, and make all nodes uncertain.
 
-    :param known: the generation of the lost history; 0: it is not known;
-        :data:`ANY`: another history has begun, whatever the row has.
+    :param known: the generation of the lost history, 0 if it is not known;
+        ``None``: another history has begun, whatever the row has.
     :param until: when Ironic is asked about the nodes.
     :returns: ``False`` if another process has written it first.
     """
-    # UPDATE histories SET generation = generation + ?, server = ...,
-    #   uncertain_until = ? WHERE generation <= ? OR server <> ...
+    # UPDATE histories SET generation = CASE WHEN generation < ? THEN ?
+    #     ELSE generation END + ?, server = ..., uncertain_until = ?
+    #   WHERE ? OR generation <= ? OR server <> ...
+    lost = sa.literal(known or 0, sa.BigInteger)
     if not note(connection, until) and not connection.execute(
             sa.update(tables.histories)
-            .where(sa.or_(_h.generation <= known, _h.server != Server()))
-            .values(generation=_h.generation + generations.step(),
+            .where(sa.or_(sa.literal(known is None), _h.generation <= lost,
+                          _h.server != Server()))
+            .values(generation=sa.case((_h.generation < lost, lost),
+                                       else_=_h.generation)
+                    + generations.step(),
                     server=Server(), uncertain_until=until)).rowcount:
         return False
     # UPDATE nodes SET generation = generation + ?

@@ -45,8 +45,11 @@ _REQUEST = store.Rows(
 _BUSY = sa.select(
     _p.node_uuid, sa.func.max(_p.expires_at, type_=tables.UTCDateTime)
 ).group_by(_p.node_uuid)
-_BUSY_OF = _BUSY.where(
-    _p.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
+_OF = _p.node_uuid.in_(sa.bindparam('uuids', expanding=True))
+_BUSY_OF = _BUSY.where(_OF)
+# The same, with: AND token <> node_uuid
+_USED = _BUSY.where(_p.token != _p.node_uuid)
+_USED_OF = _USED.where(_OF)
 # INSERT INTO in_flight_requests (node_uuid, ...) SELECT ?, ... FROM nodes
 #   WHERE uuid = ? AND NOT EXISTS (SELECT * FROM in_flight_requests
 #     WHERE node_uuid = ? AND act IN ('undeploy', 'abort', ...))
@@ -71,6 +74,17 @@ def read_busy(connection: sa.Connection,
     rows = (connection.execute(_BUSY) if node_uuids is None
             else connection.execute(_BUSY_OF, {'uuids': list(node_uuids)}))
     return {uuid: until for uuid, until in rows}
+
+
+def read_used(connection: sa.Connection,
+              node_uuids: Collection[str] | None = None) -> frozenset[str]:
+    """Return the nodes that may be in use without an end.
+
+    An unknown request of a lost history only delays the next use of a node.
+    """
+    rows = (connection.execute(_USED) if node_uuids is None
+            else connection.execute(_USED_OF, {'uuids': list(node_uuids)}))
+    return frozenset(uuid for uuid, _ in rows)
 
 
 def insert(connection: sa.Connection, node_uuid: str, token: str,

@@ -469,6 +469,7 @@ def commit(engine: Engine, change: Change) -> None:
                     change.valid_until <= engine.clock()):
                 raise db_connection.Conflict(
                     f'since {change.valid_until} it would be wrong')
+        engine.snapshots.wrote(difference.seen)
         # Other values are read again when they are needed.
         if not (change.opaque or change.of_reservations
                 or difference.seen.fresh):

@@ -28,7 +28,7 @@ from ironic_reservations.db import histories as db_histories
 
 
 def may_come(database: db_connection.Database, conf: cfg.ConfigOpts,
-             now: datetime.datetime, known: int = db_histories.ANY) -> bool:
+             now: datetime.datetime, known: int | None = None) -> bool:
     """Write that requests of a lost history may be in flight to all nodes.
 
     :param known: the generation of the lost history, as for

@@ -331,8 +331,10 @@ class SnapshotCache:
                 'process has dropped all that it knew, and reads it anew. '
                 'Promises that were made may be gone: run '
                 '"ironic-reservations-manage audit".')
-            if lost_requests.may_come(database, self._conf, now,
-                                      self._history):
+            begun = lost_requests.may_come(database, self._conf, now,
+                                           self._history)
+            self._history = 0
+            if begun:
                 LOG.warning(
                     'Requests that the lost history let through may still be '
                     'on their way to Ironic, so each node is promised to '
@@ -369,8 +371,7 @@ class SnapshotCache:
                 known = self._copy.states(changed | busy)
             if busy:
                 # The end of a request in flight raises no generation.
-                changed |= busy - db_in_flight.read_busy(
-                    connection, busy).keys()
+                changed |= busy - db_in_flight.read_used(connection, busy)
             hosts = rows.read(connection, now, changed,
                               known) if changed else {}
         with self._lock:
@@ -403,6 +404,17 @@ class SnapshotCache:
                 self._coming.subtract(coming)
                 self._coming = +self._coming
 
+    def wrote(self, seen: seen_module.Seen) -> None:
+        """Remember a commit of this process, by which a lost one is found.
+
+        :param seen: the generations that the commit named.
+        """
+        raised = {uuid: generation for uuid, generation
+                  in seen.raised().items() if seen.generations[uuid]}
+        with self._lock:
+            if raised and self._pid == os.getpid():
+                self._changes.wrote(raised)
+
     def commit(self, seen: seen_module.Seen,
                removed: Iterable[leases.NodeBooking] = (),
                added: Iterable[snapshots.Promised] = (),
@@ -427,4 +439,3 @@ class SnapshotCache:
                     and self._copy.commit(raised, removed, added,
                                           homes or {})):
                 self._versions.advance(raised)
-                self._changes.wrote(raised)
