@@ -199,9 +199,10 @@ class TestSources(world.TestCase):
 _WRITERS = {
     'bookings.', 'bookings.insert_many', 'bookings.move', 'claimed_rows.drop',
     'claimed_rows.take', 'claims._queue_up', 'claims.delete_over',
-    'claims.drop', 'claims.take', 'histories.begin', 'hosts.delete', 'hosts.insert',
-    'hosts.update', 'in_flight_requests.', 'in_flight_requests.delete',
-    'in_flight_requests.delete_as_read', 'in_flight_requests.delete_settled',
+    'claims.drop', 'claims.take', 'histories.begin', 'hosts.delete',
+    'hosts.insert', 'hosts.update', 'in_flight_requests.',
+    'in_flight_requests.delete', 'in_flight_requests.delete_as_read',
+    'in_flight_requests.delete_settled',
     'in_flight_requests.insert', 'in_flight_requests.insert_ticket',
     'in_flight_requests.insert_unknown',
     'in_flight_requests.mark', 'in_flight_requests.prolong_unknown',

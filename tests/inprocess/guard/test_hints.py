@@ -21,9 +21,12 @@ from __future__ import annotations
 from typing import Any
 import uuid
 
+from ironic_reservations.clouds import placement
+from ironic_reservations.model import flavors
 from tests import small_nova
 from tests.inprocess.guard import base
 from tests.inprocess.guard import with_keystone
+from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import served
 
 
@@ -31,10 +34,11 @@ class HintTestCase(base.GuardTestCase):
 
     identity = with_keystone.token('the-system')
     nova: small_nova.SmallNova
+    placed: served.Served
 
     @classmethod
     def make(cls, folder: str) -> with_keystone.WithKeystone:
-        placed = served.Served('mysql')
+        placed = cls.placed = served.Served('mysql')
         cls.nova = small_nova.SmallNova()
         for each in (placed, cls.nova):
             try:
@@ -63,9 +67,13 @@ class HintTestCase(base.GuardTestCase):
 
     def leased(self) -> tuple[str, str]:
         """Return a leased node and its proof."""
-        node, = self.enroll()
-        lease = self.make_lease(node.uuid,
-                                f'["==", "$node_uuid", "{node.uuid}"]')
+        name = f'class-{uuid.uuid4().hex}'
+        node, = self.enroll(resource_class=name)
+        in_memory.Nodes(placement.Placement(in_memory.sender_to(
+            self.placed.endpoint), placement.ADMIN)).add(
+                node.uuid, flavors.class_of_node(name))
+        lease = self.make_lease(
+            node.uuid, f'["==", "$resource_class", "{name}"]')
         return node.uuid, lease['reservations'][0]['id']
 
     def test_server_of_the_lease_is_deployed(self) -> None:
@@ -80,7 +88,7 @@ class HintTestCase(base.GuardTestCase):
         _, proof = self.leased()
         free, = self.enroll()
         server = self.server(reservation=proof)
-        self.assert_says(403, 'guard.proof_invalid',
+        self.assert_says(403, 'reservation.proof_invalid',
                          self.bind(free.uuid, server))
         self.assert_untouched(free.uuid)
 
@@ -115,5 +123,5 @@ class HintTestCase(base.GuardTestCase):
         server = self.server(reservation=proof)
         self.identity = with_keystone.token('one')
         self.nova.asked.clear()
-        self.assertEqual(403, self.bind(node, server).status)
+        self.assertEqual(404, self.bind(node, server).status)
         self.assertEqual([], self.nova.asked)
