@@ -31,6 +31,8 @@ FACTORY: Mapping[str, Any] = {
     'secure_boot': False, 'media': {}}
 #: The key of ``extra`` of a node whose hardware refuses what it is told.
 BROKEN = 'broken'
+#: The key of ``extra`` of a node whose inspection waits for its agent.
+SLOW = 'slow'
 
 
 #: Whether a setting is noted while it is written.
@@ -104,12 +106,15 @@ def install(noting: Noting = _unnoted) -> None:
             name: url for name, url in known(task)['media'].items()
             if device_types and name not in device_types}))
     fake.FakeInspect.inspect_hardware = _inspect
+    fake.FakeInspect.abort = lambda _, task: None
 
 
 def _inspect(_: Any, task: Any) -> str:
     """Find another size, and another port, as a holder could tell."""
     from ironic import objects
     from ironic.common import states
+    if task.node.extra.get(SLOW):
+        return str(states.INSPECTWAIT)
     task.node.properties = {**task.node.properties, 'cpus': 1}
     task.node.save()
     digits = task.node.uuid.replace('-', '')

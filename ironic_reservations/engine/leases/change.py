@@ -43,7 +43,8 @@ def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
            project_id: str | None = None,
            dry_run: bool = False,
            allowed: limits.Limits | None = None,
-           key: request_keys.Key | None = None) -> leases.Lease:
+           key: request_keys.Key | None = None,
+           permitted: leases.Lease | None = None) -> leases.Lease:
     """Extend, shorten, move, grow, shrink, heal or rename a lease.
 
     Nodes of a lease that has started stay; others make room for it.
@@ -54,6 +55,8 @@ def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
         a project.
     :param key: the identity of the request, if it has one; a request that has
         been carried out changes nothing again.
+    :param permitted: the lease, as it was when the caller was allowed to
+        change it; it is read again only if it has changed since.
     :raises LeaseNotFound: there is none.
     :raises IdempotencyKeyReused: the key came with another request before.
     :raises LeaseFrozen: the lease cannot be changed so any more.
@@ -65,28 +68,29 @@ def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
     :raises OutcomeUnknown: it may or may not have been changed.
     """
     return _change(engine, lease_id, changes, project_id, dry_run, allowed,
-                   key)[0]
+                   permitted, key)[0]
 
 
 def rehearse(engine: Engine, lease_id: str, changes: leases.LeaseChange,
-             allowed: limits.Limits | None = None
+             allowed: limits.Limits | None = None,
+             permitted: leases.Lease | None = None
              ) -> lease_rehearsal.Rehearsal:
     """Return the result that :func:`change` would have, and change nothing.
 
     :raises: as :func:`change`.
     """
     return lease_rehearsal.rehearsal(engine, *_change(
-        engine, lease_id, changes, None, True, allowed))
+        engine, lease_id, changes, None, True, allowed, permitted))
 
 
 def _change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
             project_id: str | None, dry_run: bool,
-            allowed: limits.Limits | None,
+            allowed: limits.Limits | None, permitted: leases.Lease | None,
             key: request_keys.Key | None = None) -> _Changed:
     if allowed is None:
         allowed = limits.of(engine.conf, 'leases')
     request = _Request(engine, lease_id, changes, project_id, dry_run,
-                       allowed, None if dry_run else key)
+                       allowed, None if dry_run else key, permitted)
     try:
         return change_module.carry_out(engine, request.plan, dry_run=dry_run,
                                        refused=request.check_unserved)
@@ -101,7 +105,9 @@ class _Request:
     def __init__(self, engine: Engine, lease_id: str,
                  changes: leases.LeaseChange, project_id: str | None,
                  dry_run: bool, allowed: limits.Limits,
-                 key: request_keys.Key | None) -> None:
+                 key: request_keys.Key | None,
+                 permitted: leases.Lease | None) -> None:
+        self._permitted = self._before = permitted
         self._key = key
         self._known: request_keys.Known | None = None
         self._engine = engine
@@ -116,12 +122,7 @@ class _Request:
         """Read, and plan the lease with its new terms."""
         engine = self._engine
         now = engine.clock()
-        self._known = None
-        with engine.database.snapshot() as connection:
-            if self._key is not None:
-                self._known = request_keys.read(connection, self._key, now)
-            before = lease_find.read(connection, self._lease_id,
-                                     self._project_id)
+        before = self._read(now)
         given = [each for each in (self._allowed, self._known)
                  if each is not None]
         unchanged = (before, lease_rehearsal.Displaced())
@@ -150,14 +151,27 @@ class _Request:
              else lease_rehearsal.Displaced(replanned.difference.homes,
                                             replanned.slid)), planned)
 
+    def _read(self, now: datetime.datetime) -> leases.Lease:
+        """Return the lease, and remember what is known of the request."""
+        before, self._permitted, self._known = self._permitted, None, None
+        # An answer to a copy of a request shows the change of the first one.
+        if before is None or self._key is not None:
+            with self._engine.database.snapshot() as connection:
+                if self._key is not None:
+                    self._known = request_keys.read(connection, self._key,
+                                                    now)
+                before = lease_find.read(connection, self._lease_id,
+                                         self._project_id)
+        self._before = before
+        return before
+
     def add_offers(self, refused: errors.LeaseRefused | errors.LeaseLimit
                    ) -> None:
         """Add requests that would be accepted to a refusal."""
-        engine, allowed = self._engine, self._allowed
+        engine, allowed, lease = self._engine, self._allowed, self._before
+        if lease is None:
+            return
         now = engine.clock()
-        with engine.database.read() as connection:
-            lease = lease_find.read(connection, self._lease_id,
-                                    self._project_id)
         # The enforcement service decides on the request itself, and not on
         # each offer.
         change_offers.add(
@@ -165,7 +179,7 @@ class _Request:
                 engine, allowed, lease.project_id, now, lease.id),
             lambda changes: _Request(
                 engine, self._lease_id, changes, self._project_id, True,
-                allowed, None).plan().result)
+                allowed, None, lease).plan().result)
 
     def check_unserved(self, refusal: errors.ReservationError) -> None:
         """Check that no copy of the refused request was served meanwhile."""

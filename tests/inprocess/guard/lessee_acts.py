@@ -64,6 +64,9 @@ _INFO = 'baremetal:node:update_instance_info'
 _PROVISION = 'baremetal:node:set_provision_state'
 _MANAGED = _state('manage', 'manageable')
 _DEPLOYED = _state('active', 'active')
+# The hardware of the tests waits for its agent then.
+_INSPECTED = [_patch('/extra/slow', True), _MANAGED,
+              _state('inspect', 'inspect wait')]
 _STEP = {'interface': 'deploy', 'step': 'erase_devices', 'args': {}}
 _MEDIA = Step(MEMBER, 'POST', '/vmedia', {
     'device_type': 'cdrom', 'image_url': 'http://image.invalid/his.iso',
@@ -109,10 +112,17 @@ LIVES: Mapping[str, Life] = {
     'deploy_and_undeploy': Life(_PROVISION, [
         _DEPLOYED, _patch('/extra/his', 1),
         _state('deleted', 'available')]),
+    # Of such an image, Ironic does not ask Glance.
+    'rebuild': Life(_PROVISION, [
+        _patch('/instance_info/image_source', 'file:///his.raw', ADMIN),
+        _DEPLOYED, _state('rebuild', 'active')]),
     'manage': Life(_PROVISION, [_MANAGED]),
     'manage_and_provide': Life(_PROVISION, [
         _MANAGED, _state('provide', 'available')], leaves=False),
     'inspect': Life(_PROVISION, [_MANAGED, _state('inspect', 'manageable')]),
+    'inspect_waits': Life(_PROVISION, _INSPECTED),
+    'abort': Life(_PROVISION, [
+        *_INSPECTED, _state('abort', 'inspect failed')]),
     'rescue': Life(_PROVISION, [
         _DEPLOYED, _state('rescue', 'rescue', rescue_password='his')]),
     'unrescue': Life(_PROVISION, [
@@ -161,7 +171,8 @@ FIELDS = frozenset((
     'instance_name', 'protected', 'protected_reason',
     'resource_class'))
 #: Provision targets of Ironic. Add a target of a later release after a check
-#: of its effects on a node.
+#: of its effects on a node. Ironic 39 drops the step "hold" that a user names,
+#: so that no node waits for "unhold"; if one does, it is aborted.
 TARGETS = frozenset((
     'abort', 'active', 'adopt', 'clean', 'deleted', 'deploy', 'inspect',
     'manage', 'provide', 'rebuild', 'rescue', 'service', 'undeploy', 'unhold',

@@ -153,10 +153,11 @@ class LeasesController(rest.Controller):
         with self._blockers_named(call):
             if basic.given(call.query.dry_run):
                 return self._rehearsed(call, lease_change.rehearse(
-                    self._engine, found.id, change, allowed))
+                    self._engine, found.id, change, allowed, found))
             changed = lease_change.change(
                 self._engine, found.id, change, allowed=allowed,
-                key=_change_key(call, self._engine, found.id))
+                key=_change_key(call, self._engine, found.id),
+                permitted=found)
         with retry.committed():
             return self._answer(call, changed)
 
