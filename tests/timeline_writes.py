@@ -254,7 +254,9 @@ def _why_wrong(writer: str, statement: Any, given: list[Any],
     table, name = statement.table, statement.table.name
     if isinstance(statement, sa.Insert) and statement.select is not None:
         rows = list(_flat(given))
-        if name in _OF_NODES and rows and all(
+        if name == 'nodes' and rows and all('uuid' in row for row in rows):
+            raised.nodes.update(row['uuid'] for row in rows)
+        elif name in _OF_NODES and rows and all(
                 'node_uuid' in row for row in rows):
             yield from _unraised(raised.nodes, (row['node_uuid']
                                                 for row in rows))

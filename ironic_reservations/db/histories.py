@@ -130,17 +130,20 @@ def begin(connection: sa.Connection, known: int | None,
     return True
 
 
+def is_uncertain(now: sa.ColumnElement[datetime.datetime]
+                 ) -> sa.ColumnElement[bool]:
+    """Return the condition under which nodes that are new are uncertain."""
+    return sa.or_(_h.uncertain_until > now, _h.server != Server())
+
+
 def keep_new(connection: sa.Connection, node_uuid: str,
-             now: datetime.datetime) -> bool:
+             now: datetime.datetime) -> None:
     """Make a new node uncertain, if the others are.
 
     The lost history may have had the node.
-
-    :returns: whether it is uncertain.
     """
     # SELECT uncertain_until FROM histories WHERE uncertain_until > ?
     until = connection.scalar(
         sa.select(_h.uncertain_until).where(_h.uncertain_until > now))
     if until is not None:
         db_in_flight.insert_unknown(connection, until, node_uuid)
-    return until is not None

@@ -630,19 +630,43 @@ def bucket_of(number: int) -> int:
     return number - number % _BUCKET
 
 
+@functools.cache
+def _insert_if_certain() -> sa.Insert:
+    """Return the statement of :func:`insert_node`, which is built once."""
+    # INSERT INTO nodes (uuid, ...) SELECT ?, ... WHERE NOT EXISTS (
+    #   SELECT * FROM histories WHERE uncertain_until > ? OR server <> ...)
+    names = ('uuid', 'generation', *_FACTS, 'observed_at', 'let_through')
+    return sa.insert(tables.nodes).from_select(names, sa.select(*(
+        sa.bindparam(name, type_=_n[name].type) for name in names
+    )).where(~sa.exists().where(histories.is_uncertain(
+        sa.bindparam('of_now', type_=_n.observed_at.type)))))
+
+
 def insert_node(connection: sa.Connection, node: mirrored_node.Node,
                 now: datetime.datetime,
                 let_through: str | None = None) -> bool:
-    """Add a node to the mirror.
+    """Add a node to the mirror, unless all nodes are uncertain.
 
     :param let_through: the token of the request that is let through.
-    :returns: whether the node is uncertain, as :func:`.histories.keep_new`
-        does.
+    :returns: ``False``: a request of a lost history may be on its way to it.
     """
-    _NODE.insert(connection, [node], generation=db_generations.first(),
-                 observed_at=now, let_through=let_through)
+    if not connection.execute(_insert_if_certain(), {
+            **_NODE.values(node), 'generation': db_generations.first(),
+            'observed_at': now, 'let_through': let_through,
+            'of_now': now}).rowcount:
+        return False
     insert_traits(connection, {node.uuid: node.traits})
-    return histories.keep_new(connection, node.uuid, now)
+    return True
+
+
+def insert_in_any_case(connection: sa.Connection, node: mirrored_node.Node,
+                       now: datetime.datetime) -> None:
+    """Add a node to the mirror; it is uncertain if all others are."""
+    if not insert_node(connection, node, now):
+        _NODE.insert(connection, [node], generation=db_generations.first(),
+                     observed_at=now, let_through=None)
+        insert_traits(connection, {node.uuid: node.traits})
+        histories.keep_new(connection, node.uuid, now)
 
 
 def insert_traits(connection: sa.Connection,

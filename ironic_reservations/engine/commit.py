@@ -67,7 +67,9 @@ def commit(connection: sa.Connection, seen: seen_module.Seen,
         if not seen.generations[uuid]:
             # If two transactions add the same node, its unique uuid lets one
             # of them through.
-            if db_nodes.insert_node(connection, node, now, token):
+            if not db_nodes.insert_node(connection, node, now, token):
+                if db_histories.is_elsewhere(connection):
+                    raise _elsewhere()
                 raise errors.Contention(
                     f'Node {uuid} is new in this database, which has lost its '
                     'last changes a moment ago. A request of before may be on '
@@ -99,6 +101,10 @@ def commit(connection: sa.Connection, seen: seen_module.Seen,
 
 def _overtaken(connection: sa.Connection, why: str) -> db_connection.Conflict:
     if db_histories.is_elsewhere(connection):
-        return db_histories.Elsewhere('the server of the database is another '
-                                      'one than before')
+        return _elsewhere()
     return db_connection.Conflict(why)
+
+
+def _elsewhere() -> db_histories.Elsewhere:
+    return db_histories.Elsewhere('the server of the database is another one '
+                                  'than before')
