@@ -576,15 +576,16 @@ class Sums:
     :ivar buckets: by bucket: the number of nodes, the sum of their ids, and
         the sum of their generations and revisions, which never fall.
     :ivar last: the change with the highest number; ``None``: there is none.
-    :ivar lost: whether the landmark is missing, although it is not purged, or
-        the server is another one.
+    :ivar lost: whether the landmark is missing, although it is not purged.
     :ivar history: the generation of the history.
+    :ivar elsewhere: whether the server is another one.
     """
 
     buckets: Mapping[int, tuple[int, int, int]]
     last: tuple[int, str | None, int | None] | None = None
     lost: bool = False
     history: int = 0
+    elsewhere: bool = False
 
 
 def read_sums(connection: sa.Connection,
@@ -605,9 +606,9 @@ def read_sums(connection: sa.Connection,
                                    int(row.versions)) for row in rows},
                 None if first.seq is None else (
                     first.seq, first.node_uuid, first.generation),
-                bool(first.elsewhere) or
                 landmark is not None and first.found is None
-                and (first.oldest or 0) <= landmark.known, first.history or 0)
+                and (first.oldest or 0) <= landmark.known, first.history or 0,
+                bool(first.elsewhere))
 
 
 def read_versions(connection: sa.Connection,

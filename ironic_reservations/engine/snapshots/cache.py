@@ -104,6 +104,10 @@ class _OtherHistoryError(Exception):
     """The database lacks rows that were read from it before."""
 
 
+class _OtherServerError(_OtherHistoryError):
+    """The server is another one, and lacks nothing that was read before."""
+
+
 class SnapshotCache:
     """The snapshot of a process.
 
@@ -320,17 +324,21 @@ class SnapshotCache:
         """Add the changes of other processes."""
         try:
             self._read_changed(database, now)
-        except _OtherHistoryError:
+        except _OtherHistoryError as exc:
+            lost = not isinstance(exc, _OtherServerError)
             with self._lock:
-                self.other_histories += 1
+                self.other_histories += lost
                 self._forget()
-            LOG.warning(
+            LOG.warning('%s', (
                 'The database of the reservations has another history than '
                 'the one that this process has seen: a backup was restored, '
                 'or a replica was promoted that lacks the last commits. This '
                 'process has dropped all that it knew, and reads it anew. '
                 'Promises that were made may be gone: run '
-                '"ironic-reservations-manage audit".')
+                '"ironic-reservations-manage audit".') if lost else (
+                'The server of the database of the reservations is another '
+                'one than before: a replica was promoted, or a backup loaded. '
+                'It lacks nothing that this process has seen.'))
             begun = lost_requests.may_come(database, self._conf, now,
                                            self._history)
             self._history = 0
@@ -367,6 +375,8 @@ class SnapshotCache:
             with self._lock:
                 if self._versions.went_back(versions):
                     raise _OtherHistoryError
+                if read.elsewhere:
+                    raise _OtherServerError
                 changed = self._versions.changed(buckets, versions)
                 known = self._copy.states(changed | busy)
             if busy:
