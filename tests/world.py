@@ -46,6 +46,7 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import ironic
 from ironic_reservations.clouds import ironic_versions
 from ironic_reservations.db import connection
+from ironic_reservations.db import histories
 from ironic_reservations.db import migrate
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import tables
@@ -408,6 +409,7 @@ class World(fixtures.Fixture):
         with self.engine.database.write() as opened:
             for table in reversed(tables.metadata.sorted_tables):
                 opened.execute(table.delete())
+            histories.note(opened)
 
     def enrol(self, count: int = 1, mirrored: bool = True,
               **known: Any) -> list[str]:
