@@ -21,9 +21,9 @@ from oslo_config import cfg
 
 from ironic_reservations import errors
 from ironic_reservations.engine.leases import dates as lease_dates
+from ironic_reservations.engine.leases import reopen as lease_reopen
 from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.features.queue import reopen as lease_reopen
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 from ironic_reservations.model import limits

@@ -39,8 +39,8 @@ from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import planned_change
 from ironic_reservations.engine.leases import replan as lease_replan
-from ironic_reservations.features.open_dates import rows as db_open_dates
 from ironic_reservations.features.queue import long_queue
+from ironic_reservations.features.queue import rows as db_queue
 from ironic_reservations.model import leases
 
 LOG = log.getLogger(__name__)
@@ -63,7 +63,7 @@ def move_earlier(engine: Engine,
     queue = queue or long_queue.LongQueue()
     now = engine.clock()
     with engine.database.snapshot() as connection:
-        waiting = db_open_dates.read_waiting(connection, now)
+        waiting = db_queue.read_waiting(connection, now)
     if not waiting:
         return 0
     try:
