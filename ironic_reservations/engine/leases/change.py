@@ -17,7 +17,6 @@ from __future__ import annotations
 import datetime
 
 from ironic_reservations import errors
-from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import earlier
@@ -25,18 +24,18 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine.leases import change_offers
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import find as lease_find
-from ironic_reservations.engine.leases import heal as lease_heal
+from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import new_terms
 from ironic_reservations.engine.leases import planned_change
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.model import leases
 from ironic_reservations.model import limits
+from ironic_reservations.planner import allowance
 
-#: A lease, and the bookings that move to make room for its change.
-_Changed = tuple[leases.Lease, lease_rehearsal.Displaced]
+#: A lease, and the change that was planned.
+_Changed = tuple[leases.Lease, change_module.Change | None]
 
 
 def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
@@ -114,9 +113,8 @@ class _Request:
         self._lease_id = lease_id
         self._changes = changes
         self._project_id = project_id
-        self._dry_run = dry_run
         self._allowed = allowed
-        self._tried = self._healed = False
+        self._ladder = ladder.Ladder(engine, dry_run)
 
     def plan(self) -> change_module.Planned[_Changed]:
         """Read, and plan the lease with its new terms."""
@@ -124,7 +122,7 @@ class _Request:
         now = engine.clock()
         before = self._read(now)
         given = [self._allowed, self._known]
-        unchanged = (before, lease_rehearsal.Displaced())
+        unchanged = (before, None)
         if self._known.ident is not None:
             return change_module.Planned(unchanged)
         after = new_terms.apply(engine.conf, before, self._changes, now,
@@ -145,10 +143,7 @@ class _Request:
         if after.extensions != before.extensions:
             planned.wrong_after(request_checks.last_extension(self._allowed,
                                                               before))
-        return change_module.Planned(
-            (after, lease_rehearsal.Displaced() if replanned is None
-             else lease_rehearsal.Displaced(replanned.difference.homes,
-                                            replanned.slid)), planned)
+        return change_module.Planned((after, planned), planned)
 
     def _read(self, now: datetime.datetime) -> leases.Lease:
         """Return the lease, and remember what is known of the request."""
@@ -186,39 +181,41 @@ class _Request:
 
     def _replan(self, before: leases.Lease, after: leases.Lease,
                 now: datetime.datetime) -> lease_replan.Replanned:
-        """Plan the hosts again; move the dates of other leases if needed."""
+        """Plan the hosts again, on the ladder."""
         engine, changes, allowed = self._engine, self._changes, self._allowed
         project = ceiling.of_project(engine, allowed, before.project_id,
                                        now, before.id)
-        compared = self._dry_run or self._tried
-        self._tried = True
+        compared = self._ladder.is_compared()
         until = project.latest_end(before, after.end)
         window = _window(after, changes, allowed, now)
-        try:
-            replanned = lease_replan.replan(
-                engine, before, after, changes, now, until, project,
-                compared, window)
-        except errors.LeaseRefused as exc:
-            if not self._healed:
-                self._healed = True
-                if lease_heal.makes_room(engine):
-                    raise db_connection.Conflict(
-                        'bookings without a usable host have been planned '
-                        'anew') from exc
-            first, last = (after.start, after.start) if window is None else (
-                window.first, window.last)
-            others = lease_slides.read_others(
-                engine, now, first, last + (after.end - after.start),
-                before.id)
-            # If its own dates are open, not all starts have been tried.
-            if not others.leases and first == last:
-                raise
-            replanned = lease_replan.replan(
-                engine, before, after, changes, now, until, project,
-                window=window, sliding=lease_replan.Sliding(others, allowed))
+        first, last = (after.start, after.start) if window is None else (
+            window.first, window.last)
+
+        def plan(terms: ladder.Terms
+                 ) -> lease_replan.Replanned | errors.LeaseRefused:
+            try:
+                return lease_replan.replan(
+                    engine, before, after, changes, now, until, project,
+                    compared or terms.others is not None, allowed, window,
+                    terms.others)
+            except errors.LeaseRefused as exc:
+                return exc
+        replanned = self._ladder.climb(
+            plan, lambda found: isinstance(found, lease_replan.Replanned),
+            lambda _: ladder.Asked(
+                now, allowed, first, last, last + (after.end - after.start),
+                lease_id=before.id))
+        if isinstance(replanned, errors.LeaseRefused):
+            raise replanned
         if replanned.slid:
-            project = lease_slides.beside(engine, allowed, before,
-                                          replanned.slid, now)
+            slid = change_module.slid(replanned.slid)
+            project = ceiling.of_project(
+                engine, allowed, before.project_id, now, before.id,
+                *(was.id for was, _ in slid)).beside([
+                    each for _, lease in slid
+                    if lease.project_id == before.project_id
+                    for each in allowance.held(lease, lease.start,
+                                               lease.end)])
         project.check_lease(replanned.lease, before)
         return replanned
 

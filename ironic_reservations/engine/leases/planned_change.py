@@ -20,7 +20,6 @@ from ironic_reservations.engine import change
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.model import leases
 
 
@@ -43,7 +42,5 @@ def of(before: leases.Lease, after: leases.Lease,
     if replanned is not None:
         planned.difference = replanned.difference
         planned.snapshot = replanned.snapshot
-        planned.writes = [*planned.writes,
-                          *lease_slides.writes(replanned.slid, now)]
-        planned.wrong_from(*lease_slides.fixed_from(replanned.slid))
+        planned.writes = [*planned.writes, *replanned.slid]
     return planned

@@ -35,6 +35,7 @@ from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
+from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.features.maintenance import (
@@ -42,9 +43,9 @@ from ironic_reservations.features.maintenance import (
 )
 from ironic_reservations.features.maintenance import homes as homes_module
 from ironic_reservations.features.maintenance import rows as db_maintenance
-from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
@@ -154,11 +155,13 @@ def create(engine: Engine, request: WindowRequest, dry_run: bool = False,
             there = _read(connection)
         planned = _Plan(engine, request, ident, there)
         if planned.made.cannot_move:
-            others = lease_slides.read_others(
-                engine, engine.clock(), planned.made.window.starts_at,
-                planned.made.window.ends_at)
-            if others.leases:
-                planned = _Plan(engine, request, ident, there, others)
+            window = planned.made.window
+            for feature in engine.features:
+                for terms in feature.rungs(engine, ladder.Asked(
+                        engine.clock(), limits.NONE, window.starts_at,
+                        window.starts_at, window.ends_at)):
+                    planned = _Plan(engine, request, ident, there,
+                                    terms.others)
         if dry_run:
             return change.Planned(planned.made)
         planned.check()
@@ -192,7 +195,7 @@ class _Plan:
 
     def __init__(self, engine: Engine, request: WindowRequest, ident: str,
                  there: _There,
-                 others: lease_slides.Others | None = None) -> None:
+                 others: ladder.Others | None = None) -> None:
         self._engine = engine
         self._request = request
         self._now = engine.clock()
@@ -285,7 +288,7 @@ class _Plan:
             start, end = free, end + (free - start)
         return maintenance.NodeWindow(ident, uuid, start, end)
 
-    def _find_homes(self, others: lease_slides.Others | None
+    def _find_homes(self, others: ladder.Others | None
                     ) -> homes_module.Homes:
         """Find other nodes or dates for the bookings within the windows."""
         snapshot = self._snapshot
@@ -314,7 +317,7 @@ class _Plan:
                 snapshot.eligible(wanted) & snapshot.usable, self._margin,
                 snapshot.host_state(snapshot.host_set.number(row.node_uuid))),
                 row.project_id)] = unit
-        return homes_module.find(self._engine, snapshot, windows, leaving,
+        return homes_module.find(snapshot, windows, leaving,
                                  others)
 
     def _made(self, window: maintenance.Window) -> Planned:
@@ -405,7 +408,7 @@ class _Plan:
         booking = change.Change(
             self._now, dataclasses.replace(
                 moves, seen=self._ground.seen.also(moves.seen)),
-            lease_slides.writes(slid, self._now), self._snapshot, window.id,
+            slid, self._snapshot, window.id,
             [known],
             statements=[functools.partial(db_maintenance.insert,
                                           window=window)],
@@ -413,7 +416,7 @@ class _Plan:
                 change.Concern(lease, announce.MAINTENANCE,
                                self._notice(lease), f'maintenance {window.id}')
                 for lease in self._read_concerned()])
-        booking.wrong_from(window.ends_at, *lease_slides.fixed_from(slid))
+        booking.wrong_from(window.ends_at)
         return booking
 
 

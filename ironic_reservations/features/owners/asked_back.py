@@ -25,17 +25,19 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import datetime
+from typing import Any
 
 import sqlalchemy as sa
 
 from ironic_reservations.db import lease_names
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import ladder
 from ironic_reservations.features.notices import outbox_rows as db_outbox
 from ironic_reservations.features.notices import writing as notices
-from ironic_reservations.features.open_dates import slides
 from ironic_reservations.features.owners import notice_quota
 from ironic_reservations.model import leases
 from ironic_reservations.model import time_text
@@ -61,24 +63,24 @@ class Lessee:
 
 def find(engine: Engine, snapshot: snapshots.Snapshot,
          homes: Mapping[leases.NodeBooking, str],
-         slid: Sequence[slides.Change] = (),
+         writes: Sequence[change.Write[Any]] = (),
          written: leases.Lease | None = None,
          before: leases.Lease | None = None) -> list[Lessee]:
     """Return the leases that owners' leases follow after a commit.
 
     :param homes: the new node of each booking that moves.
-    :param slid: the leases that get other dates.
+    :param writes: with the leases that get other dates.
     :param written: the lease that is made or changed.
     :param before: the lease as it was; ``None``: the lease is new.
     """
-    gone = {*homes, *slides.removed(slid)}
+    gone = {*homes, *ladder.replaced(writes)}
     moved = _before(engine, snapshot, (
         dataclasses.replace(row, node_uuid=uuid)
         for row, uuid in homes.items()), gone)
     found = _of_moved(engine, moved) if moved else []
-    changed = [(each.before, each.after) for each in slid]
-    for was, lease in (changed if written is None
-                       else [(before, written), *changed]):
+    slid = change.slid(writes)
+    for was, lease in (slid if written is None
+                       else [(before, written), *slid]):
         had = set() if was is None else {
             (row.node_uuid, row.starts_at) for row in was.bookings}
         new = _before(engine, snapshot, (

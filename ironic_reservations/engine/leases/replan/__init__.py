@@ -22,15 +22,16 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.engine.leases.replan import pending as replan_pending
 from ironic_reservations.engine.leases.replan import started as replan_started
 from ironic_reservations.engine.leases.replan import task as task_module
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from ironic_reservations.model import requirements
 
 Replanned = task_module.Replanned
-Sliding = task_module.Sliding
 Window = task_module.Window
 
 
@@ -44,8 +45,9 @@ def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
            changes: leases.LeaseChange, now: datetime.datetime,
            until: datetime.datetime, project: ceiling.Ceiling,
            compared: bool = True,
+           allowed: limits.Limits = limits.NONE,
            window: Window | None = None,
-           sliding: Sliding | None = None) -> Replanned:
+           others: ladder.Others | None = None) -> Replanned:
     """Plan a lease with new terms, together with all other leases.
 
     :param before: the lease as it was read.
@@ -54,8 +56,9 @@ def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
     :param project: the usage of its project without the lease.
     :param compared: whether the snapshot must have been compared with the
         database, rather than only with the changes that are known.
+    :param allowed: the limits of the caller.
     :param window: when the lease may start, if its dates are open.
-    :param sliding: the leases whose dates may move for it.
+    :param others: the leases whose dates may move for it.
     :raises LeaseRefused: it cannot be served.
     :raises LeaseLimit: its project may not have it at any start.
     :raises LeaseFrozen: nodes cannot be removed from it any more.
@@ -64,13 +67,14 @@ def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
     """
     wanted = _wanted(after)
     asked = [*wanted.values(), *(
-        () if sliding is None else sliding.others.wanted.values())]
+        () if others is None else others.wanted.values())]
     snapshot = engine.snapshots.snapshot(engine.database, now, asked,
                                          compared)
     try:
         _check_unmoved(snapshot, before)
         task = task_module.Task(engine, snapshot, before, after, changes,
-                                wanted, until, project, window, sliding)
+                                wanted, until, project, allowed, window,
+                                others)
         return (replan_started.plan(task) if started(before, now)
                 else replan_pending.plan(task))
     except errors.ReservationError:
@@ -97,7 +101,7 @@ def earliest(engine: Engine, before: leases.Lease, first: datetime.datetime,
     _check_unmoved(snapshot, before)
     task = task_module.Task(engine, snapshot, before, before,
                             leases.LeaseChange(), wanted, before.end,
-                            project)
+                            project, limits.NONE)
     return replan_pending.earliest(task, max(first, now), permits)
 
 

@@ -92,11 +92,10 @@ def plan(task: task_module.Task) -> task_module.Replanned:
             task.snapshot, demand.id.partition(':')[0], granted,
             task.before.project_id, _next_place(task, demand.id)))
     return task.replanned(
-        outcome.timeline.without(hidden), kept=tuple(kept),
+        outcome.timeline.without(hidden), kept=kept,
         # A booking that has not begun is deleted at once.
-        dropped=tuple(row for row in ended if not row.begun),
-        ended=tuple(row for row in ended if row.begun),
-        added=tuple(added), homes=homes, slid=slid)
+        ended=[row for row in ended if row.begun],
+        added=added, homes=homes, slid=slid)
 
 
 def _reaches(task: task_module.Task, end: datetime.datetime) -> bool:
