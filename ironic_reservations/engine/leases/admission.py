@@ -36,7 +36,6 @@ from ironic_reservations.model import requirements
 from ironic_reservations.model import time_text
 from ironic_reservations.planner import allowance
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import offers
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 
@@ -116,7 +115,7 @@ class Admission:
             if isinstance(found, plans.Refusal):
                 self._engine.snapshots.confirm(self._engine.database,
                                                self._snapshot)
-        return self._refused if found is None else found
+        return found if isinstance(found, Place) else self._refused
 
     def _alone(self) -> Place | plans.Refusal:
         """Plan it while all other leases keep their dates.
@@ -131,8 +130,7 @@ class Admission:
             if starts.fixed or isinstance(outcome, plans.Plan):
                 return self._place(first, outcome)
         least = self._least(self._snapshot, first)
-        start = self._earliest(
-            least, instants.instant(starts.last) + _length(least))
+        start = self._earliest(least, starts.at(starts.last).end)
         if start is not None and start <= starts.last:
             return self._place(start, self._plan(start))
         outcome = planning.plan(self._snapshot.timeline, least,
@@ -171,14 +169,13 @@ class Admission:
         return Place(room.snapshot, self._start(instants.moment(room.start)),
                      room.plan, room.writes)
 
-    def _until(self, latest_end: datetime.datetime) -> Place | None:
+    def _until(self, latest_end: datetime.datetime
+               ) -> Place | plans.Refusal | None:
         """Plan it at a start later than the requested ones."""
         start = self._earliest(self._least(self._snapshot, self._starts.first),
-                               instants.instant(latest_end))
-        if start is None:
-            return None
-        place = self._place(start, self._plan(start))
-        return place if isinstance(place, Place) else None
+                               latest_end)
+        return None if start is None else self._place(start,
+                                                      self._plan(start))
 
     def refusal(self, refused: plans.Refusal) -> errors.LeaseRefused:
         """Return the answer to a request for which there is no place.
@@ -218,14 +215,11 @@ class Admission:
         return first if planned <= max(first, self._snapshot.now) else planned
 
     def _earliest(self, least: Sequence[bookings.Demand],
-                  latest_end: int) -> datetime.datetime | None:
+                  latest_end: datetime.datetime) -> datetime.datetime | None:
         """Return the earliest start with hosts that the project may have."""
-        found = offers.earliest(
-            self._snapshot.timeline, least, latest_end, ladder.GRAIN,
-            lambda moved: self._project.permits(
-                self._starts.at(instants.moment(moved[0].start))),
-            hard_requests.limits())
-        return instants.moment(found[0].start) if found else None
+        return ladder.earliest(
+            self._snapshot.timeline, least, latest_end,
+            lambda start: self._project.permits(self._starts.at(start)))
 
     def _plan(self, start: datetime.datetime) -> plans.Plan | plans.Refusal:
         """Plan for one start, with as many hosts as the project may have."""
@@ -270,10 +264,6 @@ class Admission:
             for each, requested, most, requirement in zip(
                 self._wanted.ids, asked.reservations, mosts,
                 self._wanted.requirements, strict=True)]
-
-
-def _length(demands: Sequence[bookings.Demand]) -> int:
-    return demands[0].end - demands[0].start
 
 
 @dataclasses.dataclass(frozen=True)

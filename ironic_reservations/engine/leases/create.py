@@ -119,9 +119,8 @@ class _Request:
             request_checks.check_amounts(requested.least, requested.most,
                                          requested.resource_type,
                                          requested.instances)
-        requirements = [request_checks.requirement(
-            requested.hypervisor_properties, requested.resource_properties,
-            requested.instances) for requested in request.reservations]
+        requirements = [*map(request_checks.requirement_of,
+                             request.reservations)]
         request_checks.check_comparisons(requirements)
         self._engine = engine
         self._request = request

@@ -19,6 +19,7 @@ from collections.abc import Iterable
 
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import request_checks
+from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import bookings
@@ -54,6 +55,21 @@ def of_rows(ident: str, rows: list[leases.NodeBooking], start: int, end: int,
     group = rows[0].reservation_id
     return of(ident, start, end, len(rows), len(rows), eligible, margin,
               wanted=here.instances.get(group), group=group)
+
+
+def home(snapshot: snapshots.Snapshot, rows: list[leases.NodeBooking],
+         wanted: requirements.Requirement, hosts: int, margin: int,
+         ident: str | None = None) -> bookings.Demand:
+    """Return a demand for another host, for rows that must share one.
+
+    :param hosts: the hosts that are considered.
+    """
+    row = rows[0]
+    here = snapshot.host_state(snapshot.host_set.number(row.node_uuid))
+    return snapshot.loans.limit(of_rows(
+        ident or f'{host_states.name(row)}:home', rows,
+        instants.instant(row.starts_at), instants.instant(row.ends_at),
+        snapshot.eligible(wanted) & hosts, margin, here), row.project_id)
 
 
 def wanted_of(here: host_states.HostState, row: leases.NodeBooking

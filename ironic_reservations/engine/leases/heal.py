@@ -136,7 +136,6 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
     for _ in range(_ROUNDS):
         left = []
         for rows in waiting:
-            booking = rows[0]
             # Each keeps its place until another is found, so that one
             # without another place does not lose its own.
             there = _without(snapshot, free, rows)
@@ -146,14 +145,8 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
             hidden = _hidden(snapshot, there, leaving,
                              vacated | _hosts(snapshot, rows))
             outcome = planning.plan(there.adding(hidden), [
-                snapshot.loans.limit(lease_demands.of_rows(
-                    f'{host_states.name(booking)}:home', rows,
-                    instants.instant(booking.starts_at),
-                    instants.instant(booking.ends_at),
-                    snapshot.eligible(wanted[booking]) & hosts, margin,
-                    snapshot.host_state(
-                        snapshot.host_set.number(booking.node_uuid))),
-                    booking.project_id)])
+                lease_demands.home(snapshot, rows, wanted[rows[0]], hosts,
+                                   margin)])
             if isinstance(outcome, plans.Refusal):
                 left.append(rows)
                 continue

@@ -34,6 +34,7 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import heal
 from ironic_reservations.model import instants
@@ -43,6 +44,7 @@ from ironic_reservations.model import requirements
 from ironic_reservations.planner import allowance
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_states
+from ironic_reservations.planner import offers
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import timeline
 
@@ -195,6 +197,21 @@ class Ladder:
                 if served(found):
                     return found
         return found
+
+
+def earliest(free: timeline.Timeline, demands: Sequence[bookings.Demand],
+             latest_end: datetime.datetime,
+             permits: Callable[[datetime.datetime], bool]
+             ) -> datetime.datetime | None:
+    """Return the earliest start at which all other leases keep their dates.
+
+    :param permits: whether the limits allow a start at an instant.
+    """
+    found = offers.earliest(
+        free, demands, instants.instant(latest_end), GRAIN,
+        lambda moved: permits(instants.moment(moved[0].start)),
+        hard_requests.limits())
+    return instants.moment(found[0].start) if found else None
 
 
 def replaced(writes: Sequence[change.Write[leases.Lease]]

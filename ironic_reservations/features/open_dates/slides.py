@@ -148,9 +148,7 @@ def read_others(engine: Engine, asked: ladder.Asked) -> Others:
             connection, asked.now, asked.first, asked.until, _MOST_READ,
             asked.lease_id)
     return Others(engine, found, is_all, {
-        each.id: request_checks.requirement(
-            each.hypervisor_properties, each.resource_properties,
-            each.instances)
+        each.id: request_checks.requirement_of(each)
         for lease in found for each in lease.reservations},
         lambda: engine.timer() - begun > _LONGEST)
 

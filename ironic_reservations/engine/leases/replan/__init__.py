@@ -107,9 +107,7 @@ def earliest(engine: Engine, before: leases.Lease, first: datetime.datetime,
 
 def _wanted(lease: leases.Lease) -> dict[str, requirements.Requirement]:
     """Return the requirement of each reservation of a lease, by id."""
-    return {each.id: request_checks.requirement(each.hypervisor_properties,
-                                                each.resource_properties,
-                                                each.instances)
+    return {each.id: request_checks.requirement_of(each)
             for each in lease.reservations}
 
 

@@ -29,7 +29,6 @@ from ironic_reservations.engine.leases.replan import task as task_module
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import offers
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import timeline
@@ -124,16 +123,13 @@ def _first_start(task: task_module.Task, free: timeline.Timeline,
                  first: datetime.datetime, until: datetime.datetime,
                  least: Mapping[str, int]) -> datetime.datetime | None:
     """Return the earliest start at which all other leases keep their dates."""
+    def permits(start: datetime.datetime) -> bool:
+        return task.permits(start, least)
+
     # The first start need not be a whole minute.
-    if task.permits(first, least) and isinstance(
-            planning.plan(free, demands, hard_requests.limits()),
-            plans.Plan):
-        return first
-    found = offers.earliest(
-        free, demands, instants.instant(until), ladder.GRAIN,
-        lambda moved: task.permits(instants.moment(moved[0].start), least),
-        hard_requests.limits())
-    return instants.moment(found[0].start) if found else None
+    return first if permits(first) and isinstance(
+        planning.plan(free, demands, hard_requests.limits()), plans.Plan
+        ) else ladder.earliest(free, demands, until, permits)
 
 
 def _replanned(task: task_module.Task, outcome: plans.Plan,
@@ -171,13 +167,9 @@ def earliest(task: task_module.Task, first: datetime.datetime,
         return first
     # A start that is only seconds earlier is not worth a notice.
     latest = instants.instant(before.start) - 1
-    latest -= latest % ladder.GRAIN
-    found = offers.earliest(
-        free, demands, latest - instants.instant(before.start)
-        + instants.instant(before.end), ladder.GRAIN,
-        lambda moved: permits(instants.moment(moved[0].start)),
-        hard_requests.limits())
-    return instants.moment(found[0].start) if found else None
+    return ladder.earliest(
+        free, demands, instants.moment(latest - latest % ladder.GRAIN)
+        + length, permits)
 
 
 def _demands(task: task_module.Task, least: Sequence[int]
