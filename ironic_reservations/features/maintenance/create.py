@@ -33,7 +33,6 @@ from ironic_reservations.engine import announce
 from ironic_reservations.engine import change
 from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
@@ -52,8 +51,6 @@ from ironic_reservations.model import node_condition
 from ironic_reservations.model import reasons
 from ironic_reservations.model import requirements
 from ironic_reservations.model import time_text
-from ironic_reservations.planner import bookings
-from ironic_reservations.planner import host_states
 
 #: The maximum number of nodes in a sentence.
 _NAMED = 20
@@ -141,6 +138,7 @@ def create(engine: Engine, request: WindowRequest, dry_run: bool = False,
     """
     ident = str(uuid_module.uuid4())
     keys: list[earlier.Earlier] = []
+    rungs = ladder.Ladder(engine)
 
     def plan() -> change.Planned[Planned]:
         keys.clear()
@@ -153,15 +151,12 @@ def create(engine: Engine, request: WindowRequest, dry_run: bool = False,
                 return change.Planned(Planned(
                     _booked(connection, known, now), (), (), (), ()))
             there = _read(connection)
-        planned = _Plan(engine, request, ident, there)
-        if planned.made.cannot_move:
-            window = planned.made.window
-            for feature in engine.features:
-                for terms in feature.rungs(engine, ladder.Asked(
-                        engine.clock(), limits.NONE, window.starts_at,
-                        window.starts_at, window.ends_at)):
-                    planned = _Plan(engine, request, ident, there,
-                                    terms.others)
+        planned = rungs.climb(
+            lambda terms: _Plan(engine, request, ident, there, terms.others),
+            lambda found: not found.made.cannot_move,
+            lambda found: ladder.Asked(
+                engine.clock(), limits.NONE, found.made.window.starts_at,
+                found.made.window.starts_at, found.made.window.ends_at))
         if dry_run:
             return change.Planned(planned.made)
         planned.check()
@@ -293,7 +288,7 @@ class _Plan:
         """Find other nodes or dates for the bookings within the windows."""
         snapshot = self._snapshot
         windows: dict[int, tuple[datetime.datetime, datetime.datetime]] = {}
-        units: dict[str, list[snapshots.Displaced]] = {}
+        asked: dict[leases.NodeBooking, requirements.Requirement] = {}
         for uuid, number in self._ground.numbers.items():
             here = snapshot.host_state(number)
             window = self._window_of[uuid]
@@ -304,19 +299,10 @@ class _Plan:
             for row, wanted in self._ground.planned[uuid]:
                 if (row.starts_at < window.ends_at
                         and row.ends_at > window.starts_at):
-                    units.setdefault(lease_demands.unit_of(here, row),
-                                     []).append((row, wanted))
-        leaving: dict[bookings.Demand, list[leases.NodeBooking]] = {}
-        for together in units.values():
-            row, wanted = together[0]
-            unit = [each for each, _ in together]
-            leaving[snapshot.loans.limit(lease_demands.of_rows(
-                f'{host_states.name(row)}:home', unit,
-                instants.instant(row.starts_at),
-                instants.instant(row.ends_at),
-                snapshot.eligible(wanted) & snapshot.usable, self._margin,
-                snapshot.host_state(snapshot.host_set.number(row.node_uuid))),
-                row.project_id)] = unit
+                    asked[row] = wanted
+        leaving = {lease_demands.home(
+            snapshot, unit, asked[unit[0]], snapshot.usable, self._margin):
+            unit for unit in lease_demands.units(snapshot, asked)}
         return homes_module.find(snapshot, windows, leaving,
                                  others)
 

@@ -29,6 +29,7 @@ from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import heal as lease_heal
 from tests import leasing
 from tests.inprocess.engine import timelines
+from tests.inprocess.timeline import windows
 
 _GOLD = leasing.of_class('gold')
 
@@ -74,6 +75,19 @@ class TestRefusedBeforeHeal(timelines.TestCase):
         changed = self.leasing.change(first, start=3)
         self.assertEqual({self.gold}, self.hosts_of(changed))
         self.assertEqual({silver}, self.hosts_of(self.planned))
+
+    def test_maintenance_likewise(self):
+        """A lease leaves the node, for the place that another one has left."""
+        (silver,) = self.leasing.hosts(resource_class='silver')
+        either = leasing.wish(properties=(
+            f'["or", {_GOLD}, {leasing.of_class("silver")}]'))
+        lease = self.leasing.create(3, 4, either)
+        self.assertEqual({silver}, self.hosts_of(lease))
+        (bronze,) = self.leasing.hosts(resource_class='bronze')
+        made = windows.book(self.engine, 3, 4, [silver])
+        self.assertEqual([], made.cannot_move)
+        self.assertEqual({self.gold}, self.hosts_of(lease))
+        self.assertEqual({bronze}, self.hosts_of(self.planned))
 
     def test_what_has_no_other_host_is_looked_at_once(self):
         """A request that is refused all the same costs no more than that."""
