@@ -126,13 +126,13 @@ class Admission:
         request, starts = self._wanted.request, self._starts
         first = starts.first
         if request.flexible is None or self._project.permits(starts.at(first)):
-            outcome = self._plan(first)
-            if starts.fixed or isinstance(outcome, plans.Plan):
-                return self._place(first, outcome)
+            found = self._plan(first)
+            if starts.fixed or isinstance(found, Place):
+                return found
         least = self._least(self._snapshot, first)
         start = self._earliest(least, starts.at(starts.last).end)
         if start is not None and start <= starts.last:
-            return self._place(start, self._plan(start))
+            return self._plan(start)
         outcome = planning.plan(self._snapshot.timeline, least,
                                 hard_requests.limits())
         if isinstance(outcome, plans.Plan):
@@ -174,8 +174,7 @@ class Admission:
         """Plan it at a start later than the requested ones."""
         start = self._earliest(self._least(self._snapshot, self._starts.first),
                                latest_end)
-        return None if start is None else self._place(start,
-                                                      self._plan(start))
+        return None if start is None else self._plan(start)
 
     def refusal(self, refused: plans.Refusal) -> errors.LeaseRefused:
         """Return the answer to a request for which there is no place.
@@ -221,12 +220,14 @@ class Admission:
             self._snapshot.timeline, least, latest_end,
             lambda start: self._project.permits(self._starts.at(start)))
 
-    def _plan(self, start: datetime.datetime) -> plans.Plan | plans.Refusal:
+    def _plan(self, start: datetime.datetime) -> Place | plans.Refusal:
         """Plan for one start, with as many hosts as the project may have."""
         asked = self._starts.at(start)
-        return planning.plan(self._snapshot.timeline, self._demands(
-            self._snapshot, asked, start, self._project.mosts(
-                asked.reservations, start, asked.end)), hard_requests.limits())
+        return self._place(start, planning.plan(
+            self._snapshot.timeline, self._demands(
+                self._snapshot, asked, start, self._project.mosts(
+                    asked.reservations, start, asked.end)),
+            hard_requests.limits()))
 
     def _least(self, snapshot: snapshots.Snapshot,
                start: datetime.datetime) -> list[bookings.Demand]:

@@ -247,12 +247,14 @@ def _window(lease: leases.Lease, changes: leases.LeaseChange,
 def _keeps_hosts(before: leases.Lease, after: leases.Lease,
                  changes: leases.LeaseChange) -> bool:
     """Whether a change needs no new plan."""
-    return not changes.heal and all(
-        (one.least, one.most, one.hypervisor_properties,
-         one.resource_properties, one.instances)
-        == (other.least, other.most, other.hypervisor_properties,
-            other.resource_properties, other.instances)
-        for one, other in zip(before.reservations, after.reservations,
-                              strict=True)) and (
-        (before.start, before.end) == (after.start, after.end)) and not any(
-            requested.give_back for requested in changes.reservations)
+    return (not changes.heal and _needs(before) == _needs(after)
+            and not any(requested.give_back
+                        for requested in changes.reservations))
+
+
+def _needs(lease: leases.Lease) -> tuple[object, ...]:
+    """Return all that a plan for a lease depends on."""
+    return lease.start, lease.end, [
+        (each.least, each.most, each.hypervisor_properties,
+         each.resource_properties, each.instances)
+        for each in lease.reservations]

@@ -195,8 +195,9 @@ def _without(snapshot: snapshots.Snapshot, there: timeline.Timeline,
     names = {host_states.name(row) for row in rows}
     drawn: list[bookings.Booking] = []
     for number in host_sets.members(_hosts(snapshot, rows)):
-        found = _parts(there, number, names)
-        if not found and _parts(snapshot.timeline, number, names):
+        found = host_states.parts(there.rows, (number,), names)
+        if not found and host_states.parts(snapshot.timeline.rows, (number,),
+                                           names):
             return None
         drawn.extend(found)
     return there.without(drawn)
@@ -224,9 +225,3 @@ def _hosts(snapshot: snapshots.Snapshot,
            rows: Iterable[leases.NodeBooking]) -> int:
     """Return the set of hosts that rows are on."""
     return snapshot.host_set.mask(row.node_uuid for row in rows)
-
-
-def _parts(there: timeline.Timeline, number: int,
-           names: Set[str]) -> list[bookings.Booking]:
-    return [each for each in there.rows[number]
-            if host_states.whole(each.id) in names]

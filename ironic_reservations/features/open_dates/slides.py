@@ -48,7 +48,6 @@ from ironic_reservations.model import limits
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import allowance
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import host_states
 from ironic_reservations.planner import make_way
 from ironic_reservations.planner import planning
@@ -374,8 +373,7 @@ class _Loose:
         """
         number, snapshot = self._number(row), self._snapshot
         name = host_states.name(row)
-        drawn = [each for each in snapshot.timeline.rows[number]
-                 if host_states.whole(each.id) == name]
+        drawn = host_states.parts(snapshot.timeline.rows, (number,), {name})
         start, end = (instants.instant(row.starts_at),
                       instants.instant(row.ends_at))
         here = snapshot.host_state(number)
@@ -452,14 +450,6 @@ class _Loose:
         """Return a timeline without some leases."""
         names = {host_states.name(row) for lease in others
                  for row in lease.bookings}
-        numbers = host_sets.mask(self._number(row) for lease in others
-                             for row in lease.bookings)
-        return free.without(list(_drawn(free, numbers, names)))
-
-
-def _drawn(there: timeline.Timeline, hosts: int,
-           names: set[str]) -> Iterator[bookings.Booking]:
-    for number in host_sets.members(hosts):
-        for each in there.rows[number]:
-            if host_states.whole(each.id) in names:
-                yield each
+        return free.without(host_states.parts(free.rows, {
+            self._number(row) for lease in others for row in lease.bookings},
+            names))

@@ -69,11 +69,5 @@ class Owners(feature.Feature):
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:
         """Return the lessees of hosts that owners get back by a change."""
-        if change.snapshot is None:
-            return None
-        written = [write for write in change.of_leases
-                   if write.cause is not change_module.Cause.SLID]
-        lessees = asked_back.find(
-            engine, change.snapshot, change.difference.homes, change.writes,
-            *((written[0].after, written[0].before) if written else ()))
+        lessees = asked_back.find(engine, change)
         return _Part(engine, change, self._quota, lessees) if lessees else None

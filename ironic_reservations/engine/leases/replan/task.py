@@ -39,7 +39,6 @@ from ironic_reservations.planner import allowance
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_states
 from ironic_reservations.planner import offers
-from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import timeline
 
@@ -72,9 +71,6 @@ class Window:
     first: datetime.datetime
     last: datetime.datetime
     until: datetime.datetime | None
-
-
-_Planned = tuple[plans.Plan | plans.Refusal, _Slid]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,11 +113,9 @@ class Task:
     @functools.cached_property
     def free(self) -> timeline.Timeline:
         """Return the timeline without the bookings of the lease itself."""
-        rows = self.snapshot.timeline.rows
-        return self.snapshot.timeline.without(
-            [each for number in set(map(self.number, self._staying))
-             for each in rows[number]
-             if host_states.whole(each.id) in self.own])
+        there = self.snapshot.timeline
+        return there.without(host_states.parts(
+            there.rows, set(map(self.number, self._staying)), self.own))
 
     @property
     def _staying(self) -> list[leases.NodeBooking]:
@@ -140,22 +134,6 @@ class Task:
                 row.node_uuid for row in before.bookings)
         return self.snapshot.loans.limit(demand, before.project_id, kept)
 
-    def plan(self, free: timeline.Timeline,
-             demands: Sequence[bookings.Demand],
-             counts: Mapping[str, int]) -> _Planned:
-        """Plan demands, and move the dates of other leases where allowed.
-
-        :param free: the timeline without the bookings that the demands
-            replace.
-        :param counts: the least number of hosts or instances for each
-            reservation, by its id.
-        :returns: the plan, and the leases whose dates move.
-        :raises Conflict: one of these has changed since it was read.
-        """
-        outcome = planning.plan(free, demands, hard_requests.limits())
-        _, outcome, slid = self.slide(free, demands, counts, outcome)
-        return outcome, slid
-
     def slide(self, free: timeline.Timeline,
               demands: Sequence[bookings.Demand],
               counts: Mapping[str, int],
@@ -165,6 +143,10 @@ class Task:
                          plans.Plan | plans.Refusal, _Slid]:
         """Plan refused demands, and move the dates of other leases for them.
 
+        :param free: the timeline without the bookings that the demands
+            replace.
+        :param counts: the least number of hosts or instances for each
+            reservation, by its id.
         :param outcome: their refusal while all others keep their dates.
         :param latest: their latest start; ``None``: the start is fixed.
         :returns: their start, the plan, and the leases whose dates move.
