@@ -100,6 +100,14 @@ def drop(connection: sa.Connection, name: str, owner: str) -> None:
         _c.name == name, _c.owner == owner))
 
 
+def is_live(connection: sa.Connection, name: str,
+            now: datetime.datetime) -> bool:
+    """Return whether any process has a claim."""
+    # SELECT owner FROM claims WHERE name = ? AND expires_at > ?
+    return connection.execute(sa.select(_c.owner).where(
+        _c.name == name, _c.expires_at > now)).one_or_none() is not None
+
+
 def read_over(connection: sa.Connection, now: datetime.datetime,
               limit: int) -> list[str]:
     """Return the names of the claims that expired first.
