@@ -30,6 +30,8 @@ from ironic_reservations.db import row_queue
 from ironic_reservations.db import tables
 
 _c = tables.claims.c
+#: The claim of the process that follows the nodes of Ironic.
+MIRROR = 'mirror'
 #: The longest name of a claim.
 _NAME = 64
 

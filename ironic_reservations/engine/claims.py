@@ -28,8 +28,6 @@ from ironic_reservations.engine import Engine
 
 LOG = log.getLogger(__name__)
 
-#: The claim of the process that follows the nodes of Ironic.
-MIRROR = 'mirror'
 #: How many rows one transaction deletes.
 _BATCH = 1000
 

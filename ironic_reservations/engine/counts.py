@@ -21,7 +21,6 @@ from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.engine import claims
 from ironic_reservations.engine import Engine
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_reservation
@@ -57,7 +56,7 @@ def live(engine: Engine) -> Live:
         reservations = db_reservations.count_live(connection, now)
         standing = db_lease_work.count(connection)
         overdue, since = db_in_flight.count_overdue(connection, now)
-        followed = db_claims.is_live(connection, claims.MIRROR, now)
+        followed = db_claims.is_live(connection, db_claims.MIRROR, now)
     return Live(reservations, standing, overdue,
                 0 if since is None else (now - since).total_seconds(),
                 followed)

@@ -32,6 +32,7 @@ import testtools
 import yaml
 
 from ironic_reservations import build
+from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import tables
 from ironic_reservations.engine import claims
 from ironic_reservations.features.placement import drift
@@ -107,7 +108,7 @@ class ServedTestCase(testtools.TestCase):
         engine = build.engine(self.world.conf, self.world.ironic)
         self.addCleanup(engine.database.close)
         self.world.engine = engine
-        claims.take(engine, claims.MIRROR, 'somebody', 3600)
+        claims.take(engine, db_claims.MIRROR, 'somebody', 3600)
         engine.ironic_api.see('1.1')
         with engine.database.write() as opened:
             drift.write(opened, {kind: drift.Drift(0, 0, engine.clock())
