@@ -23,7 +23,6 @@ from oslo_config import cfg
 from oslo_upgradecheck import upgradecheck
 import sqlalchemy as sa
 
-from ironic_reservations import clock
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic
 from ironic_reservations.conf import ignored
@@ -163,8 +162,7 @@ def _known_nodes(conf: cfg.ConfigOpts) -> int:
 def host_clock(conf: cfg.ConfigOpts) -> upgradecheck.Result:
     """Check the clock of this host against that of the database."""
     database = connection.Database(conf)
-    measured = db_clock.DatabaseClock(database, conf.database.max_clock_skew,
-                                      host=clock.utc_now)
+    measured = db_clock.DatabaseClock(database, conf.database.max_clock_skew)
     try:
         known = measured.known(0, _PATIENCE)
     finally:
@@ -185,14 +183,17 @@ def host_clock(conf: cfg.ConfigOpts) -> upgradecheck.Result:
 def reconciler(conf: cfg.ConfigOpts) -> upgradecheck.Result:
     """Check that a process follows the nodes of Ironic."""
     database = connection.Database(conf)
+    # Without a limit, so that a clock that is off has one result alone.
+    now = db_clock.DatabaseClock(database)
     try:
         with database.read() as opened:
             if not nodes.count(opened) or claims.is_live(
-                    opened, claims.MIRROR, clock.utc_now()):
+                    opened, claims.MIRROR, now()):
                 return _passed()
     except errors.DatabaseUnavailable:
         return _passed('The database does not answer.')
     finally:
+        now.close()
         database.close()
     return _found(
         upgradecheck.Code.WARNING,
