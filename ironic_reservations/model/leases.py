@@ -19,7 +19,6 @@ that an operator has opened to leases.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 import datetime
@@ -28,7 +27,6 @@ import functools
 
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import instants
-from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node
 
 PHYSICAL_HOST = 'physical:host'
@@ -143,44 +141,6 @@ class NodeBooking:
     def to_come(self, now: datetime.datetime) -> bool:
         """Return whether the booking is in the future."""
         return self.state is BookingState.PLANNED and self.starts_at > now
-
-
-@dataclasses.dataclass(frozen=True)
-class Leased:
-    """The bookings of leases on one node.
-
-    :ivar held: whether a lease has the node now.
-    :ivar holder: the lease reservation that may use the node; ``None`` while
-        the node is being put back.
-    :ivar until: the end of that lease.
-    :ivar later: the start of the first future booking.
-    :ivar project_id: the project of that lease.
-    :ivar maintained: the maintenance windows of the node.
-    """
-
-    held: bool = False
-    holder: str | None = None
-    until: datetime.datetime | None = None
-    later: datetime.datetime | None = None
-    project_id: str | None = None
-    maintained: maintenance.Maintained = maintenance.Maintained()
-
-
-UNLEASED = Leased()
-
-
-def of_node(promised: Collection[NodeBooking],
-            now: datetime.datetime) -> Leased:
-    """Return a summary of the leases of a node, from its bookings."""
-    has = [booking for booking in promised if booking.has_node(now)]
-    later = min((booking.starts_at for booking in promised
-                 if booking.to_come(now)), default=None)
-    if not has:
-        return Leased(later=later)
-    if any(booking.over(now) for booking in has):
-        return Leased(True, later=later)
-    return Leased(True, has[0].reservation_id, has[0].ends_at, later,
-                  has[0].project_id)
 
 
 @dataclasses.dataclass(frozen=True)

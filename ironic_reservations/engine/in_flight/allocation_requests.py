@@ -27,18 +27,18 @@ import sqlalchemy as sa
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.in_flight import admission
-from ironic_reservations.engine.in_flight import boundaries
 from ironic_reservations.engine.reservations import pick_and_confirm
 from ironic_reservations.engine.reservations import plan
 from ironic_reservations.lifecycle import admit as planner_admit
+from ironic_reservations.model import host_view
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
-from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons
 from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
@@ -78,15 +78,14 @@ def hold(engine: Engine, request: pick.NodeRequest,
         if proof is None:
             return _hold_any(engine, request, sees, observer, now, deadline)
         with engine.database.read() as connection:
-            node, held = _proven(connection, proof)
+            node, view = _proven(connection, proof, now)
+            held = None if view is None else view.row
             mine = ([] if held is not None else
                     db_bookings.read_of_reservation(connection, proof, now))
-            promised = ([] if node is None else db_bookings.read_of_node(
-                connection, node.uuid, now))
         if mine and bearer.may_show(mine[0].project_id):
             return _hold_leased(engine, request, sees, observer, now, deadline,
                                 mine)
-        if held is None or node is None or not (
+        if held is None or node is None or view is None or not (
                 held.live(now) and bearer.may_show(held.project_id)) or (
                 request.node_uuids is not None
                 and held.node_uuid not in request.node_uuids):
@@ -94,11 +93,10 @@ def hold(engine: Engine, request: pick.NodeRequest,
                 f'The reservation {proof} does not exist, has expired, or is '
                 'not for one of the candidate nodes. Make a new reservation.')
         _check_power(request, node, observer or engine.ironic)
-        room = admission.make_room(engine, node, now,
-                                  leases.of_node(promised, now))
+        room = admission.make_room(engine, node, view)
         return admission.begin(
             engine, node, held, request.instance_uuid, now, deadline,
-            boundaries.of_node(held, promised), room=room)
+            view.next_change, room=room)
     return admission.let_through(engine, plan_one)
 
 
@@ -134,7 +132,7 @@ def _hold_any(
                  and row.node_uuid == choice.node.uuid), None)
     return admission.begin(
         engine, choice.node, None, request.instance_uuid, now, deadline,
-        [] if choice.free_until is None else [choice.free_until], void,
+        choice.free_until, void,
         choice.view.confirmed, choice.room)
 
 
@@ -161,7 +159,8 @@ def _hold_leased(
                                      need)
     return admission.begin(
         engine, choice.node, None, request.instance_uuid, now, deadline,
-        boundaries.of_node(None, mine), confirmed=choice.view.confirmed,
+        min(booking.ends_at for booking in mine),
+        confirmed=choice.view.confirmed,
         lease_reservation_id=request.lease_reservation_id,
         starting=admission.unbound(
             [booking for booking in mine
@@ -169,19 +168,21 @@ def _hold_leased(
             request.lease_reservation_id))
 
 
-def _proven(connection: sa.Connection, proof: str
-            ) -> tuple[mirrored_node.Node | None,
-                       node_reservation.Reservation | None]:
-    """Read a reservation and its node, in the order that a commit needs.
+def _proven(connection: sa.Connection, proof: str, now: datetime.datetime
+            ) -> tuple[mirrored_node.Node | None, host_view.HostView | None]:
+    """Read a node and its view, in the order that a commit needs.
 
     The generation must be read before the bookings.  The reservation is read
     twice, since its first row names the node.
+
+    :returns: no view if the proof is not the reservation of the node.
     """
     found = db_reservations.read_by_uuid(connection, proof)
     if found is None:
         return None, None
-    node = db_nodes.read_nodes(connection, (found.node_uuid,),
-                               with_traits=False).get(found.node_uuid)
-    held = db_reservations.read_of_nodes(
-        connection, (found.node_uuid,)).get(found.node_uuid)
-    return node, held if held is not None and held.uuid == proof else None
+    uuid = found.node_uuid
+    node = db_nodes.read_nodes(connection, (uuid,),
+                               with_traits=False).get(uuid)
+    view = db_host_views.read(connection, (uuid,), now)[uuid]
+    return node, (view if view.row is not None and view.row.uuid == proof
+                  else None)

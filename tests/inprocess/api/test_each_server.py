@@ -184,7 +184,8 @@ class _Asked:
         self.serve()
         instance = self.reserve()
         node, = self.served.ironic.nodes()
-        held = protect.read_holding(self.served.engine, node.uuid).held
+        view, _ = protect.read_view(self.served.engine, node.uuid)
+        held = view.reservation
         self.assertEqual(instance, held.instance_uuid)
 
 

@@ -15,11 +15,11 @@
 
 from __future__ import annotations
 
-import inspect
+import dataclasses
 from typing import Any
 
 from ironic_reservations.lifecycle import admit
-from ironic_reservations.model import leases
+from ironic_reservations.model import host_view
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
@@ -34,10 +34,9 @@ KEPT_BY = (
 def apply() -> None:
     """Break this process."""
     right = admit.admit
-    signature = inspect.signature(right)
 
-    def wrong(*arguments: Any, **named: Any) -> Any:
-        given = signature.bind(*arguments, **named)
-        given.arguments['leased'] = leases.UNLEASED
-        return right(*given.args, **given.kwargs)
+    def wrong(claim: admit.Claim, view: host_view.HostView, *more: Any,
+              **named: Any) -> admit.Verdict:
+        return right(claim, dataclasses.replace(view, bookings=()), *more,
+                     **named)
     admit.admit = wrong

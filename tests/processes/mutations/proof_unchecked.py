@@ -16,10 +16,10 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from typing import Any
 
 from ironic_reservations.lifecycle import admit
+from ironic_reservations.model import host_view
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
@@ -34,18 +34,14 @@ KEPT_BY = (
 def apply() -> None:
     """Break this process."""
     right = admit.admit
-    signature = inspect.signature(right)
 
-    def wrong(*arguments: Any, **named: Any) -> Any:
-        given = signature.bind(*arguments, **named)
-        given.apply_defaults()
-        claim, held = given.arguments['claim'], given.arguments['held']
-        leased = given.arguments['leased']
+    def wrong(claim: admit.Claim, view: host_view.HostView, *more: Any,
+              **named: Any) -> admit.Verdict:
         if claim.proof is not None:
-            opens = held.uuid if held is not None else leased.holder
-            given.arguments['claim'] = dataclasses.replace(
-                claim, proof=opens or claim.proof)
-        return right(*given.args, **given.kwargs)
+            opens = (view.row.uuid if view.row is not None else
+                     view.lease and view.lease.reservation_id)
+            claim = dataclasses.replace(claim, proof=opens or claim.proof)
+        return right(claim, view, *more, **named)
     admit.admit = wrong
     admit.Bearer.may_show = (  # type: ignore[method-assign]
         lambda self, project_id: True)
