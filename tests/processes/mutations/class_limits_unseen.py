@@ -18,7 +18,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from ironic_reservations.features.limits import limits
+from ironic_reservations.features.limits import configured
+from ironic_reservations.model import limits
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
@@ -33,9 +34,9 @@ KEPT_BY = (
 
 def apply() -> None:
     """Break this process."""
-    whole = limits.of
+    whole = configured.of
 
     def broken(*arguments: Any, **more: Any) -> limits.Limits:
         return dataclasses.replace(whole(*arguments, **more),
                                    max_hosts_per_class={}, max_per_class={})
-    limits.of = broken
+    configured.of = broken

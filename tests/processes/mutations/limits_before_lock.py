@@ -21,7 +21,7 @@ from ironic_reservations.db import claims as db_claims
 from ironic_reservations.engine import change
 from ironic_reservations.features.limits import feature
 from ironic_reservations.features.limits import limit_checks
-from ironic_reservations.features.limits import limits
+from ironic_reservations.features.limits import reservation_limits
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
@@ -45,8 +45,8 @@ def apply() -> None:
         check(part, connection)
         for kind, projects in ((limit_checks.KIND, {
                 write.after.project_id for write, _ in part.writes}),
-                (limits.RESERVATIONS, {each.project_id
-                                       for each in part.made})):
+                (reservation_limits.RESERVATIONS, {
+                    each.project_id for each in part.made})):
             queue_up(connection, kind, projects, part.change.planned_at)
     change.db_claims = types.SimpleNamespace(  # type: ignore[assignment]
         queue_up=lambda *arguments: None)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ironic_reservations.features.owners import loans
+from ironic_reservations.planner import loans
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(

@@ -17,8 +17,9 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from ironic_reservations.features.limits import limits
+from ironic_reservations.engine import ceiling
 from ironic_reservations.features.queue import pull
+from ironic_reservations.model import limits
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
@@ -35,6 +36,6 @@ def apply() -> None:
     """Break this process."""
     def unlimited(*arguments: Any, **named: Any) -> limits.Limits:
         return limits.NONE
-    assert pull.limits is limits
-    pull.limits = types.SimpleNamespace(  # type: ignore[assignment]
-        of=unlimited)
+    assert pull.ceiling is ceiling
+    pull.ceiling = types.SimpleNamespace(  # type: ignore[assignment]
+        limits_of=unlimited, of_project=ceiling.of_project)
