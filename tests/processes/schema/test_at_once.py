@@ -22,20 +22,9 @@ import testtools
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import migrate
 from ironic_reservations.db import migration_lock
-from tests import forks
 from tests import world
+from tests.processes.schema import at_once
 from tests.real import databases
-
-
-def _upgrade(url, barrier, outcomes):
-    database = db_connection.Database(world.configured(url))
-    barrier.wait()
-    try:
-        migrate.upgrade(database)
-        outcomes.put(migrate.version(database))
-    except BaseException as exc:
-        outcomes.put(repr(exc))
-        raise
 
 
 class _AtOnceOn:
@@ -50,16 +39,8 @@ class _AtOnceOn:
 
     def test_three_at_once_all_succeed(self) -> None:
         """None ends with an error, and the schema is whole."""
-        barrier, outcomes = forks.CONTEXT.Barrier(3), forks.CONTEXT.Queue()
-        started = [forks.CONTEXT.Process(target=_upgrade,
-                                         args=(self.url, barrier, outcomes))
-                   for _ in range(3)]
-        for process in started:
-            process.start()
-        self.assertEqual([migrate.head()] * 3,
-                         [outcomes.get(timeout=300) for _ in started])
-        for process in started:
-            process.join()
+        self.assertEqual([migrate.head()] * 3, at_once.versions(
+            migrate.upgrade, [self.url] * 3))
 
     def test_one_that_does_not_come_to_an_end_is_told_of(self) -> None:
         """After the limit, in words; nothing has been changed."""
