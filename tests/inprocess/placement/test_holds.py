@@ -17,11 +17,9 @@ from __future__ import annotations
 from typing import Any
 
 from ironic_reservations.clouds import placement_answers as answers
-from ironic_reservations.db import tables
 from ironic_reservations.engine import sweep
 from ironic_reservations.features.placement import consumers
 from ironic_reservations.features.placement import deployed_holds
-from ironic_reservations.features.placement import hold_recovery
 from ironic_reservations.features.placement import hold_release
 from ironic_reservations.features.placement import hold_rows as db_holds
 from ironic_reservations.features.placement import holds as hold_cases
@@ -123,21 +121,6 @@ class TestRelease(ground.TestCase):
         self.assertIs(Verdict.BUSY, hold_cases.complete(
             self.engine, intended).verdict)
         self.assertEqual(([], []), (self.consumers(node), self.rows()))
-
-    def test_what_is_promised_no_more_is_taken_back(self) -> None:
-        nodes = [self.enrol() for _ in range(3)]
-        for node, ttl in zip(nodes, (600, 60, 600), strict=True):
-            self.held(node, self.world.reserve(node, ttl=ttl).uuid)
-        self.assertEqual(0, hold_recovery.release_forsaken(self.engine))
-        self.world.clock.advance(60)
-        self.execute(tables.reservations.delete().where(
-            tables.reservations.c.node_uuid == nodes[2]))
-        self.assertEqual(2, hold_recovery.release_forsaken(self.engine))
-        self.assertEqual({hold_recovery.Recovered.RELEASED: 2}, {
-            end: count for end, count
-            in hold_recovery.recover(self.engine).items() if count})
-        self.assertEqual([nodes[0]], [row.node_uuid for row in self.rows()])
-        self.assert_clean()
 
 
 class TestMove(ground.TestCase):

@@ -339,16 +339,6 @@ class TestBreaking(_Running):
         self.assertEqual(self.node, self.node_of(self.made))
         self.assertEqual({'lease.update': 1}, self.heard.count())
 
-    def test_flag_goes_when_the_node_is_back(self):
-        self.ironic.change(self.node, maintenance=True)
-        self.watch()
-        self.ironic.change(self.node, maintenance=False)
-        self.watch()
-        mended = self.lease(self.made)
-        self.assertEqual((False, False), (
-            mended.degraded, mended.reservations[0].missing_resources))
-        self.assertEqual({'lease.update': 2}, self.heard.count())
-
     def test_node_that_is_gone_from_ironic_flags_its_lease(self):
         self.world.enrol()
         self.ironic.remove(self.node)
