@@ -80,11 +80,15 @@ class Migration:
     """A resize, as it is kept.
 
     :ivar before: the flavor that the server had.
+    :ivar source: the hypervisor that it was on.
+    :ivar changed: when its status changed; empty: long ago.
     """
 
     server: str
     before: str
     status: str = 'finished'
+    source: str | None = None
+    changed: str = ''
 
 
 class _Refused(Exception):
@@ -180,7 +184,8 @@ class SmallNova(fixtures.Fixture):
     def resize(self, server: str, flavor: str) -> str:
         """Have a server be resized, and return the uuid of its migration."""
         uuid, there = world.new_uuid(), self.servers[server]
-        self.migrations[uuid] = Migration(server, there.flavor)
+        self.migrations[uuid] = Migration(server, there.flavor,
+                                          source=there.host)
         there.flavor, there.status = flavor, 'VERIFY_RESIZE'
         return uuid
 
@@ -223,9 +228,11 @@ class SmallNova(fixtures.Fixture):
                 return 200, _page('migrations', query, {
                     uuid: {'id': 7, 'uuid': uuid, 'status': each.status,
                            'instance_uuid': each.server,
+                           'source_node': each.source, 'dest_node': None,
                            'migration_type': 'resize'}
                     for uuid, each in self.migrations.items()
-                    if query['status'] == each.status})
+                    if query.get('status') in (None, each.status)
+                    and each.changed >= query.get('changes-since', '')})
             return self._servers(method, parts[1:], query, body)
         except _Refused as refused:
             return refused.status, {refused.cause: {

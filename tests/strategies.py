@@ -20,10 +20,11 @@ import json
 
 from hypothesis import strategies as st
 
+from ironic_reservations.model import host_view
 from ironic_reservations.model import leases
+from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
-from ironic_reservations.model import node_timeline
 from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 
@@ -76,17 +77,38 @@ def reservations(draw: st.DrawFn,
         project_id=draw(st.sampled_from(PROJECTS)))
 
 
-#: What leases may have of a node.
-leased = st.builds(leases.Leased, st.booleans(), st.none() | uuids,
-                   st.none() | moments, st.none() | moments)
+@st.composite
+def bookings(draw: st.DrawFn, node_uuid: str,
+             reservation_id: str = 'lease') -> leases.NodeBooking:
+    """Bookings in every state, before, at and after now."""
+    start = draw(moments)
+    return leases.NodeBooking(
+        0, reservation_id, 0, node_uuid, start, start + datetime.timedelta(
+            seconds=draw(st.sampled_from((0.000001, 60, 60.000001, 3600)))),
+        draw(st.sampled_from(leases.BookingState)),
+        lessee=draw(st.sampled_from((None, None, 'ours'))),
+        project_id=draw(st.sampled_from(PROJECTS)))
 
 
 @st.composite
-def occupancies(draw: st.DrawFn, node_uuid: str) -> node_timeline.Occupancy:
-    """What may stand on a node's timeline."""
-    return node_timeline.Occupancy(draw(st.none() | reservations(node_uuid)),
-                                   draw(st.none() | moments), draw(leased),
-                                   draw(st.booleans()))
+def windows(draw: st.DrawFn, node_uuid: str) -> maintenance.NodeWindow:
+    """Maintenance windows in every state, before, at and after now."""
+    start = draw(moments)
+    return maintenance.NodeWindow(
+        'window', node_uuid, start, start + draw(st.sampled_from((
+            datetime.timedelta(microseconds=1),
+            datetime.timedelta(minutes=1)))),
+        draw(st.sampled_from(maintenance.State)))
+
+
+@st.composite
+def views(draw: st.DrawFn, node_uuid: str) -> host_view.HostView:
+    """Who may have a node."""
+    return host_view.HostView(
+        node_uuid, NOW, draw(st.none() | reservations(node_uuid)),
+        tuple(draw(st.lists(bookings(node_uuid), max_size=2))),
+        tuple(draw(st.lists(windows(node_uuid), max_size=2))),
+        busy_until=draw(st.none() | moments))
 
 
 @st.composite
@@ -94,12 +116,12 @@ def snapshots(draw: st.DrawFn, max_nodes: int = 5) -> pick.Snapshot:
     """A few nodes, with and without bookings."""
     there = draw(st.lists(nodes(), max_size=max_nodes,
                           unique_by=lambda node: node.uuid))
-    occupied = draw(st.sets(st.sampled_from(there))) if there else set()
+    some = (st.sets(st.sampled_from([node.uuid for node in there]))
+            if there else st.just(set()))
     return pick.Snapshot(
         {node.uuid: node for node in there},
-        {node.uuid: draw(occupancies(node.uuid)) for node in sorted(
-            occupied, key=lambda node: node.uuid)}, NOW,
-        draw(st.none() | moments))
+        {uuid: draw(views(uuid)) for uuid in sorted(draw(some))}, NOW,
+        draw(st.none() | moments), draw(some))
 
 
 sights = st.one_of(

@@ -35,10 +35,6 @@ find_python() {
 
 make_venv() {
     local python
-    if ! command -v git >/dev/null; then
-        say "git is needed: the version of the package comes from its tags."
-        return 1
-    fi
     if [ -x .venv/bin/tox ] && .venv/bin/python -c '' 2>/dev/null; then
         return
     fi

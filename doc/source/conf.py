@@ -12,6 +12,12 @@
 
 """How Sphinx builds the documentation."""
 
+import configparser
+import pathlib
+
+_SETUP = configparser.ConfigParser()
+_SETUP.read(pathlib.Path(__file__).parents[2] / 'setup.cfg')
+
 extensions = [
     'openstackdocstheme',
     'oslo_config.sphinxconfiggen',
@@ -22,10 +28,12 @@ extensions = [
 project = 'ironic-reservations'
 copyright = 'Apache License 2.0'
 root_doc = 'index'
+version = release = _SETUP['metadata']['version']
 
 # The theme asks git for these where it is not told.
 openstackdocs_repo_name = 'openstack/ironic-reservations'
 openstackdocs_auto_name = False
+openstackdocs_auto_version = False
 openstackdocs_pdf_link = False
 openstackdocs_use_storyboard = False
 

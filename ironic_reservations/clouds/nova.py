@@ -39,6 +39,9 @@ VERSION_HEADER = 'OpenStack-API-Version'
 Answer = answers.Answer
 Outcome = answers.Outcome
 
+#: The status of a migration that can be neither confirmed nor reverted.
+FAILED = 'error'
+
 #: The size of a page; Nova may return fewer.
 _PAGE = 500
 #: Ids that Nova accepts, except those that would lead to another path.
@@ -111,21 +114,25 @@ class Migration:
     :ivar uuid: also the uuid of the consumer in Placement that keeps the
         previous allocations of the server.
     :ivar server: the uuid of the server.
+    :ivar hosts: the names of the hypervisors that it is from and to.
     """
 
     uuid: str
     server: str
+    hosts: frozenset[str | None] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True)
 class Hypervisor:
     """A hypervisor, whose uuid is also that of its provider in Placement.
 
-    :ivar usable: whether its nova-compute runs, and is not disabled.
+    :ivar up: whether its nova-compute runs.
+    :ivar enabled: whether it is enabled.
     """
 
     uuid: str
-    usable: bool
+    up: bool
+    enabled: bool
 
 
 class Nova:
@@ -230,15 +237,18 @@ class Nova:
         body = self._read(f'/os-hypervisors/{uuid}')
         return None if body is None else _hypervisor(body['hypervisor'])
 
-    def migrations(self, status: str) -> Iterator[Migration]:
-        """Read migrations of all servers, page by page.
+    def migrations(self, **filters: str) -> Iterator[Migration]:
+        """Read migrations of all servers, page by page, the newest first.
 
-        :param status: such as ``finished``, for a resize that has been neither
-            confirmed nor reverted.
+        :param filters: ``status``, such as ``finished`` for a resize that has
+            been neither confirmed nor reverted; ``changed_since``, a time.
         """
-        return (Migration(each['uuid'], each['instance_uuid']) for each
-                in self._pages('migrations', {'status': status},
-                               '/os-migrations', 'uuid'))
+        query = {key.replace('changed_', 'changes-'): value
+                 for key, value in filters.items()}
+        return (Migration(each['uuid'], each['instance_uuid'], frozenset((
+            each['source_node'], each['dest_node']))) for each
+                in self._pages('migrations', query, '/os-migrations',
+                               'uuid'))
 
     def confirm_resize(self, uuid: str) -> Answer:
         """Begin to confirm the resize of a server."""
@@ -336,8 +346,8 @@ def _server(body: Mapping[str, Any]) -> Server:
 
 
 def _hypervisor(body: Mapping[str, Any]) -> Hypervisor:
-    return Hypervisor(body['id'], (body['state'], body['status'])
-                      == ('up', 'enabled'))
+    return Hypervisor(body['id'], body['state'] == 'up',
+                      body['status'] == 'enabled')
 
 
 def _said(answer: Any) -> str:

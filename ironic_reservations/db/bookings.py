@@ -26,13 +26,11 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 import datetime
-import functools
 from typing import Any
 import uuid as uuid_module
 
 import sqlalchemy as sa
 
-from ironic_reservations.db import conditions
 from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import lease_parts
 from ironic_reservations.db import row_counts
@@ -40,7 +38,6 @@ from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
-from ironic_reservations.model import maintenance
 
 _r = tables.reservations.c
 _l = tables.lease_reservations.c
@@ -155,6 +152,14 @@ def read_of_leases(connection: sa.Connection, lease_ids: Collection[str]
         _OF_LEASES, {'leases': list(lease_ids)}))
 
 
+def leases_of_node(node_uuid: str) -> sa.Select[tuple[str]]:
+    """Return a query for the ids of the leases that have a node."""
+    # SELECT lease_id FROM reservations JOIN lease_reservations ON ...
+    #   WHERE node_uuid = ?
+    return sa.select(_l.lease_id).select_from(_LEASED).where(
+        _r.node_uuid == node_uuid)
+
+
 def read_briefs(connection: sa.Connection, lease_ids: Collection[str]
                 ) -> dict[str, frozenset[lease_parts.Brief]]:
     """Return the changeable values of the bookings of leases.
@@ -227,52 +232,6 @@ def read_of_project(connection: sa.Connection, project_id: str | None,
             in connection.execute(query)]
 
 
-def read_of_node(connection: sa.Connection, node_uuid: str,
-                 now: datetime.datetime) -> list[leases.NodeBooking]:
-    """Return the present and future bookings of a node, by start."""
-    # SELECT ... WHERE node_uuid = ? AND immediate IS NULL AND (it has the
-    #   node OR it is to come) ORDER BY starts_at
-    return BOOKING.all(connection.execute(
-        sa.select(*_COLUMNS)
-        .where(_r.node_uuid == node_uuid, _there(now))
-        .order_by(_r.starts_at, _r.id)))
-
-
-def read_with_windows(connection: sa.Connection, node_uuid: str,
-                      now: datetime.datetime
-                      ) -> tuple[list[leases.NodeBooking],
-                                 list[maintenance.NodeWindow]]:
-    """Return the present and future bookings and windows of a node."""
-    result = connection.execute(_with_windows(),
-                                {'of_node': node_uuid, 'now': now})
-    made, rows = BOOKING.reader(result), result.all()
-    return sorted(
-        (made(row) for row in rows if row.id is not None),
-        key=lambda each: (each.starts_at, each.id)), [
-            maintenance.NodeWindow(
-                row.reservation_id, row.node_uuid, row.starts_at, row.ends_at,
-                maintenance.State(row.state)) for row in rows
-            if row.id is None]
-
-
-@functools.cache
-def _with_windows() -> sa.CompoundSelect[Any]:
-    """Return the statement of :func:`read_with_windows`, built once."""
-    # SELECT ... WHERE node_uuid = ? AND immediate IS NULL AND (it has the
-    #   node OR it is to come)
-    # UNION ALL SELECT NULL, window_id, ... FROM maintenance_nodes
-    #   WHERE node_uuid = ? AND (it has the node OR it is to come)
-    of_node, now = sa.bindparam('of_node'), conditions.NOW
-    return sa.union_all(
-        sa.select(*_COLUMNS).where(_r.node_uuid == of_node, _there(now)),
-        sa.select(
-            sa.null(), _m.window_id, sa.null(), _m.node_uuid, _m.starts_at,
-            _m.ends_at, _m.state, *[sa.null()] * 4).where(
-                _m.node_uuid == of_node, sa.or_(
-                    conditions.maintained(now),
-                    conditions.to_maintain(now))))
-
-
 def read_of_reservation(connection: sa.Connection, reservation_id: str,
                         now: datetime.datetime) -> list[leases.NodeBooking]:
     """Return the present bookings of a lease reservation.
@@ -290,74 +249,20 @@ def read_of_reservation(connection: sa.Connection, reservation_id: str,
         .order_by(_r.place)))
 
 
-def read_leased(connection: sa.Connection, node_uuids: Collection[str],
-                now: datetime.datetime) -> dict[str, leases.Leased]:
-    """Return the leases and maintenance windows that hold nodes.
-
-    The query returns one row for each node with bookings and another one for
-    each node with windows.
-
-    :returns: by node; nodes without either are left out.
-    """
-    found: dict[str, leases.Leased] = {}
-    maintained: dict[str, maintenance.Maintained] = {}
-    for row in connection.execute(_leased(), {'uuids': list(node_uuids),
-                                              'now': now}):
-        if row.maintained:
-            maintained[row.node_uuid] = maintenance.Maintained(
-                bool(row.held), row.until, row.later)
-            continue
-        found[row.node_uuid] = leases.Leased(
-            bool(row.held), later=row.later) if row.over else leases.Leased(
-            bool(row.held), row.holder, row.until, row.later, row.project_id)
-    return {uuid: dataclasses.replace(
-        found.get(uuid, leases.UNLEASED),
-        maintained=maintained.get(uuid, maintenance.Maintained()))
-        for uuid in found.keys() | maintained.keys()}
-
-
-@functools.cache
-def _leased() -> sa.CompoundSelect[Any]:
-    """Return the statement of :func:`read_leased`, which is built once."""
-    now, uuids = conditions.NOW, sa.bindparam('uuids', expanding=True)
-    # SELECT node_uuid, MAX(CASE WHEN it has the node THEN 1 END),
-    #   MAX(CASE WHEN ... and is over THEN 1 END),
-    #   MAX(CASE WHEN ... THEN lease_reservation_id END),
-    #   MAX(CASE WHEN ... THEN expires_at END),
-    #   MIN(CASE WHEN it is to come THEN starts_at END),
-    #   MAX(CASE WHEN ... THEN project_id END)
-    #   FROM reservations WHERE node_uuid IN (...) AND immediate IS NULL
-    #   GROUP BY node_uuid
-    # UNION ALL SELECT node_uuid, (the same of windows)
-    #   FROM maintenance_nodes WHERE node_uuid IN (...) AND state <> 'over'
-    #   GROUP BY node_uuid
-    held = conditions.has_node(now)
-    over = sa.and_(held, conditions.over(now))
-    query = sa.select(
-        _r.node_uuid, sa.func.max(sa.case((held, 1))).label('held'),
-        sa.func.max(sa.case((over, 1))).label('over'),
-        sa.func.max(sa.case((held, _r.lease_reservation_id))).label('holder'),
-        sa.func.max(sa.case((held, _r.expires_at)),
-                    type_=tables.UTCDateTime).label('until'),
-        sa.func.min(sa.case((conditions.to_come(now), _r.starts_at)),
-                    type_=tables.UTCDateTime).label('later'),
-        sa.func.max(sa.case((held, _r.project_id))).label('project_id'),
-        sa.literal_column('0').label('maintained')
-    ).where(_r.node_uuid.in_(uuids), _there(now)).group_by(_r.node_uuid)
-    had, later = conditions.maintained(now), conditions.to_maintain(now)
-    windows = sa.select(
-        _m.node_uuid, sa.func.max(sa.case((had, 1))), sa.null(), sa.null(),
-        sa.func.max(sa.case((had, _m.ends_at)), type_=tables.UTCDateTime),
-        sa.func.min(sa.case((later, _m.starts_at)),
-                    type_=tables.UTCDateTime), sa.null(),
-        sa.literal_column('1')
-    ).where(_m.node_uuid.in_(uuids), sa.or_(had, later)).group_by(
-        _m.node_uuid)
-    return sa.union_all(query, windows)
-
-
-def _there(now: conditions.Instant) -> sa.ColumnElement[bool]:
-    return sa.or_(conditions.has_node(now), conditions.to_come(now))
+def read_used_by(connection: sa.Connection, project_id: str | None,
+                 node_uuids: Collection[str], now: datetime.datetime
+                 ) -> list[leases.NodeBooking]:
+    """Return the present bookings of some nodes by leases of a project."""
+    # SELECT ... FROM reservations WHERE node_uuid IN (...) AND project_id = ?
+    #   AND immediate IS NULL AND state <> 'ending' AND starts_at <= ?
+    #   AND expires_at > ? ORDER BY id
+    return BOOKING.all(connection.execute(
+        sa.select(*_COLUMNS)
+        .where(_r.node_uuid.in_(list(node_uuids)),
+               _r.project_id == project_id, _r.immediate.is_(None),
+               _r.state != leases.BookingState.ENDING.value,
+               _r.starts_at <= now, _r.expires_at > now)
+        .order_by(_r.id)))
 
 
 def read_with_generations(connection: sa.Connection,

@@ -51,7 +51,7 @@ def _literal(state: str) -> sa.ColumnElement[str]:
     return sa.literal_column(f"'{state}'", sa.String())
 
 
-def _is(column: sa.Column[str], state: str) -> Condition:
+def _is(column: sa.ColumnElement[str], state: str) -> Condition:
     """Return the condition that a column has a value of an enumeration."""
     return column == _literal(state)
 
@@ -102,23 +102,15 @@ def has_node(now: Instant) -> Condition:
                 _r.starts_at <= now, _r.expires_at > now)))
 
 
-def over(now: Instant) -> Condition:
-    """Return the condition that a booking with its node is over.
-
-    The twin is ``leases.NodeBooking.over``.
-    """
-    return sa.or_(_is(_r.state, leases.BookingState.ENDING.value),
-                  _r.expires_at <= now)
-
-
-def to_come(now: Instant) -> Condition:
+def to_come(now: Instant, row: sa.FromClause = tables.reservations
+            ) -> Condition:
     """Return the condition that a booking of a lease is in the future.
 
     The twin is ``leases.NodeBooking.to_come``.
     """
-    return sa.and_(_r.immediate.is_(None),
-                   _is(_r.state, leases.BookingState.PLANNED.value),
-                   _r.starts_at > now)
+    return sa.and_(row.c.immediate.is_(None),
+                   _is(row.c.state, leases.BookingState.PLANNED.value),
+                   row.c.starts_at > now)
 
 
 def maintained(now: Instant) -> Condition:
@@ -135,7 +127,7 @@ def maintained(now: Instant) -> Condition:
 def to_maintain(now: Instant) -> Condition:
     """Return the condition that a maintenance window is in the future.
 
-    The twin is ``maintenance.of_node``.
+    The twin is ``host_view.HostView.next_window``.
     """
     return sa.and_(
         ~_is_among(_m.state, [each.value for each in (

@@ -241,7 +241,7 @@ class Change:
         return next((each for each in self.given if isinstance(each, kind)),
                     None)
 
-    def wrong_from(self, *instants: datetime.datetime) -> None:
+    def wrong_from(self, *instants: datetime.datetime | None) -> None:
         """Refuse to commit the change from the first of these instants on."""
         self.valid_until = min(
             (each for each in (self.valid_until, *instants)

@@ -23,11 +23,9 @@ import dataclasses
 import enum
 
 from ironic_reservations import errors
-from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import hosts as db_hosts
-from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.features.placement import audit as placement_audit
 from ironic_reservations.features.placement.decisions import hold_audit
 from ironic_reservations.model import handovers
@@ -110,10 +108,9 @@ def _maintenance(engine: Engine, node: mirrored_node.Node,
     if window is None and not handovers.is_of_holder(reason):
         return []
     with engine.database.read() as connection:
-        standing = db_maintenance.read_of_nodes(
-            connection, [node.uuid]).get(node.uuid, ())
-    if any(each.window_id == window and each.stands(now)
-           for each in standing):
+        standing = db_host_views.read(connection, [node.uuid], now, now,
+                                      windows=True)[node.uuid].windows
+    if any(each.window_id == window for each in standing):
         return []
     whose = ('a holder who does not have the node' if window is None
              else f'the window {window}, which does not exist')
@@ -129,10 +126,8 @@ def _not_promised(engine: Engine, marked: Collection[mirrored_node.Node]
     """Return the nodes without a lease and without a reservation."""
     now, uuids = engine.clock(), [node.uuid for node in marked]
     with engine.database.snapshot() as connection:
-        leased = db_bookings.read_leased(connection, uuids, now)
-        reserved = db_reservations.read_of_nodes(connection, uuids)
-    return [node for node in marked if node.uuid not in reserved
-            and not (node.uuid in leased and leased[node.uuid].held)]
+        views = db_host_views.read(connection, uuids, now, now)
+    return [node for node in marked if not views[node.uuid].claimed]
 
 
 def _traces(node: mirrored_node.Node) -> list[Trace]:

@@ -34,6 +34,7 @@ from ironic_reservations.guard import node_acts
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.lifecycle import protect as protection
 from ironic_reservations.model import handovers
+from ironic_reservations.model import host_view
 
 
 class HolderActs:
@@ -152,15 +153,14 @@ class HolderActs:
         return known is not None and handover.maintains(known[1])
 
 
-def acts_of_holder(holding: protect.Holding, actor: protection.Actor,
+def acts_of_holder(view: host_view.HostView, actor: protection.Actor,
                    recorded: Collection[str]) -> Collection[str]:
     """Return the acts that may be those of the holder of a node.
 
     NOTE: an owner may write a description, or change the ports, while others
     have the node.
     """
-    if protection.judge(actor, holding.held, holding.leased,
-                        holding.now).passes:
+    if protection.judge(actor, view).passes:
         return recorded
     return [name for name in recorded if not name.startswith('/')
             and name not in node_acts.PORTS]

@@ -320,29 +320,30 @@ class Protected:
         """
         what = f'node {node_uuid}'
         try:
-            holding = protect.read_holding(self._engine, node_uuid)
-            if holding.anybody and node is None:
+            view, deadline = protect.read_view(self._engine, node_uuid)
+            if view.claimed and node is None:
                 # This is a request to Ironic, so the timeline must be read
                 # again after it.
                 node = self._resolver.node(environ, node_uuid)
-                holding = protect.read_holding(self._engine, node_uuid)
+                view, deadline = protect.read_view(self._engine, node_uuid)
         except errors.DatabaseUnavailable:
             node = node or self._resolver.node(environ, node_uuid)
             if self._callers.actor(node, admit.Claim()).administers:
                 return _Judged(what)
             raise
-        if not holding.anybody:
-            return _Judged(what, holding.deadline, held=False)
+        if not view.claimed:
+            return _Judged(what, deadline, held=False)
         assert node is not None
         actor = self.holders.actor(node, act_bodies.proof(environ))
-        holding.check(protect.ChangeRequest(
-            actor, not self.acts.isdisjoint(acts) or holding.put_back,
+        # Nothing puts back a change that is made while the node is put back.
+        protect.check(view, protect.ChangeRequest(
+            actor, not self.acts.isdisjoint(acts) or view.put_back,
             not node_acts.FREES.isdisjoint(acts)))
         handover = self.holders.record(
-            node_uuid, holder_acts.acts_of_holder(holding, actor, recorded),
-            actor, held=True) if holding.had else None
+            node_uuid, holder_acts.acts_of_holder(view, actor, recorded),
+            actor, held=True) if view.held else None
         if handover is not None:
-            return _Judged(what, holding.deadline, recorded=(handover,))
+            return _Judged(what, deadline, recorded=(handover,))
         # An administrator may do this, regardless of the holder of the node.
         return _Judged(what) if actor.administers else _Judged(
-            what, holding.deadline)
+            what, deadline)

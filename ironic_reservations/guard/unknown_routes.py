@@ -134,10 +134,10 @@ class UnknownRoutes:
             # node.
             if self._callers.actor(node, admit.Claim()).administers:
                 continue
-            holding = protect.read_holding(self._engine, node.uuid)
-            if holding.anybody:
+            view, until = protect.read_view(self._engine, node.uuid)
+            if view.claimed:
                 raise _refusal(environ, found, node.uuid)
-            deadline = min(deadline, holding.deadline)
+            deadline = min(deadline, until)
         return deadline
 
 

@@ -15,9 +15,9 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import enum
 
+from ironic_reservations.model import host_view
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_reservation
 
@@ -139,20 +139,16 @@ class Claim:
                 and self.bearer.belongs(project_id))
 
 
-def admit(claim: Claim, held: node_reservation.Reservation | None,
-          now: datetime.datetime, required: bool = False,
-          leased: leases.Leased = leases.UNLEASED,
+def admit(claim: Claim, view: host_view.HostView, required: bool = False,
           act: Act = Act.USE) -> Verdict:
     """Decide about a request for a node.
 
-    :param held: the reservation of the node, live or not.
+    :param view: who has the node.
     :param required: whether a free node may be used only with a reservation.
-    :param leased: the leases and maintenance windows that have the node.
     """
-    live = held is not None and held.live(now)
-    if live:
-        assert held is not None
-        if held.over(now):
+    held = view.reservation
+    if held is not None:
+        if held.over(view.now):
             return _while_put_back(claim, act)
         # This holds even if a lease has begun meanwhile: the node belongs to
         # the reservation until it ends.
@@ -162,13 +158,13 @@ def admit(claim: Claim, held: node_reservation.Reservation | None,
             return Verdict.PROVEN
         return (Verdict.PROOF_REQUIRED if claim.proof is None
                 else Verdict.PROOF_INVALID)
-    if leased.held:
-        return _admit_to_lease(claim, leased, act)
+    if view.present:
+        return _admit_to_lease(claim, view.lease, act)
     if claim.proof is not None:
         # A stale proof is refused even if the node is free: the caller relies
         # on a reservation that does not exist any more.
         return Verdict.PROOF_INVALID
-    if leased.maintained.held and act is Act.USE:
+    if view.maintained_until is not None and act is Act.USE:
         # Requests that do not use the node, such as cleaning, are part of the
         # maintenance.
         return Verdict.IN_MAINTENANCE
@@ -181,11 +177,12 @@ def _while_put_back(claim: Claim, act: Act) -> Verdict:
             else Verdict.LEASE_OVER)
 
 
-def _admit_to_lease(claim: Claim, leased: leases.Leased, act: Act) -> Verdict:
-    if leased.holder is None:
+def _admit_to_lease(claim: Claim, lease: leases.NodeBooking | None,
+                    act: Act) -> Verdict:
+    if lease is None:
         return _while_put_back(claim, act)
-    if claim.proves(leased.holder, leased.project_id) or (
-            claim.uses_lease_of(leased.project_id)):
+    if claim.proves(lease.reservation_id, lease.project_id) or (
+            claim.uses_lease_of(lease.project_id)):
         return Verdict.LEASE_PROVEN
     return (Verdict.PROOF_REQUIRED if claim.proof is None
             else Verdict.PROOF_INVALID)

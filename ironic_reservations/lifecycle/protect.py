@@ -20,11 +20,9 @@ administrators.
 from __future__ import annotations
 
 import dataclasses
-import datetime
 
 from ironic_reservations.lifecycle import admit
-from ironic_reservations.model import leases
-from ironic_reservations.model import node_reservation
+from ironic_reservations.model import host_view
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,30 +42,27 @@ class Actor:
         return project_id is not None and project_id == self.project_id
 
 
-def judge(actor: Actor, held: node_reservation.Reservation | None,
-          leased: leases.Leased, now: datetime.datetime,
+def judge(actor: Actor, view: host_view.HostView,
           frees: bool = False) -> admit.Verdict:
     """Decide about a request that acts on a node.
 
-    :param held: the reservation of the node, live or not.
-    :param leased: the leases that have the node.
+    :param view: who has the node.
     :param frees: whether the request removes the instance from the node.
     """
     if actor.administers:
         return admit.Verdict.FREE
-    # A node that is being put back is freed anyway.
-    put_back = admit.Verdict.FREE if frees else admit.Verdict.LEASE_OVER
-    if held is not None and held.live(now):
-        if held.over(now):
-            return put_back
+    held, lease = view.reservation, view.lease
+    if view.put_back:
+        # A node that is being put back is freed anyway.
+        return admit.Verdict.FREE if frees else admit.Verdict.LEASE_OVER
+    if held is not None:
         passes = (actor.belongs(held.project_id)
                   or actor.claim.proves(held.uuid, held.project_id)
                   or actor.claim.vouches(held))
-    elif leased.held:
-        if leased.holder is None:
-            return put_back
-        passes = (actor.belongs(leased.project_id)
-                  or actor.claim.proves(leased.holder, leased.project_id))
+    elif lease is not None:
+        passes = (actor.belongs(lease.project_id)
+                  or actor.claim.proves(lease.reservation_id,
+                                        lease.project_id))
     else:
         return admit.Verdict.FREE
     if passes:

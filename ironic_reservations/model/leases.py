@@ -28,7 +28,6 @@ import functools
 
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import instants
-from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node
 
 PHYSICAL_HOST = 'physical:host'
@@ -146,41 +145,23 @@ class NodeBooking:
 
 
 @dataclasses.dataclass(frozen=True)
-class Leased:
-    """The bookings of leases on one node.
+class Filter:
+    """The properties of leases that a list shows; ``None``: any.
 
-    :ivar held: whether a lease has the node now.
-    :ivar holder: the lease reservation that may use the node; ``None`` while
-        the node is being put back.
-    :ivar until: the end of that lease.
-    :ivar later: the start of the first future booking.
-    :ivar project_id: the project of that lease.
-    :ivar maintained: the maintenance windows of the node.
+    :ivar node_uuid: of a node that they have, or are planned on.
+    :ivar ends_after: the instant after which they end.
+    :ivar starts_before: the instant before which they start.
     """
 
-    held: bool = False
-    holder: str | None = None
-    until: datetime.datetime | None = None
-    later: datetime.datetime | None = None
-    project_id: str | None = None
-    maintained: maintenance.Maintained = maintenance.Maintained()
+    name: str | None = None
+    statuses: Collection[str] | None = None
+    node_uuid: str | None = None
+    ends_after: datetime.datetime | None = None
+    starts_before: datetime.datetime | None = None
 
 
-UNLEASED = Leased()
-
-
-def of_node(promised: Collection[NodeBooking],
-            now: datetime.datetime) -> Leased:
-    """Return a summary of the leases of a node, from its bookings."""
-    has = [booking for booking in promised if booking.has_node(now)]
-    later = min((booking.starts_at for booking in promised
-                 if booking.to_come(now)), default=None)
-    if not has:
-        return Leased(later=later)
-    if any(booking.over(now) for booking in has):
-        return Leased(True, later=later)
-    return Leased(True, has[0].reservation_id, has[0].ends_at, later,
-                  has[0].project_id)
+#: All leases.
+ALL = Filter()
 
 
 @dataclasses.dataclass(frozen=True)

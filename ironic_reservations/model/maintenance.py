@@ -153,28 +153,3 @@ def interruption(windows: Iterable[NodeWindow], starts_at: datetime.datetime,
                     f'{time_text.moment(each.starts_at)} until '
                     f'{time_text.moment(each.ends_at)}')
     return None
-
-
-@dataclasses.dataclass(frozen=True)
-class Maintained:
-    """The maintenance windows of one node.
-
-    :ivar held: whether a window has the node now.
-    :ivar until: the end of that window.
-    :ivar later: the start of the first future window.
-    """
-
-    held: bool = False
-    until: datetime.datetime | None = None
-    later: datetime.datetime | None = None
-
-
-def of_node(windows: Iterable[NodeWindow],
-            now: datetime.datetime) -> Maintained:
-    """Return a summary of the maintenance windows of a node."""
-    there = [each for each in windows if each.stands(now)]
-    has = [each for each in there if each.has_node(now)]
-    return Maintained(
-        bool(has), max((each.ends_at for each in has), default=None),
-        min((each.starts_at for each in there if each not in has),
-            default=None))

@@ -24,6 +24,7 @@ import itertools
 import operator
 from typing import Any
 
+from ironic_reservations.model import host_view
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
@@ -63,12 +64,11 @@ class HostState:
     known: dict[object, Any] = dataclasses.field(
         default_factory=dict, init=False, compare=False, repr=False)
 
-    def at(self, now: datetime.datetime) -> leases.NodeBooking | None:
-        """Return the booking that has the node at an instant."""
-        for booking, _ in self.promised:
-            if booking.has_node(now):
-                return booking
-        return None
+    def view(self, now: datetime.datetime) -> host_view.HostView:
+        """Return who has the node at an instant."""
+        return host_view.HostView(
+            self.host.node.uuid, now, self.reservation,
+            tuple(booking for booking, _ in self.promised), self.windows)
 
     @functools.cached_property
     def wanted(self) -> tuple[requirements.Requirement, ...]:

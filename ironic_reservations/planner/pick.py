@@ -14,17 +14,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 import datetime
 
 from ironic_reservations.model import flavors
-from ironic_reservations.model import leases
+from ironic_reservations.model import host_view
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import node_reservation
-from ironic_reservations.model import node_timeline
 from ironic_reservations.model import reasons
 from ironic_reservations.model import time_text
 from ironic_reservations.model import visibility
@@ -68,13 +68,24 @@ class NodeRequest:
 class Snapshot:
     """The requested nodes with their bookings.
 
+    :ivar views: who has the nodes; nobody has a node without a view.
     :ivar until: how long the node is needed; ``None``: unknown.
+    :ivar barred: nodes that may be used with a reservation or a lease only,
+        of which the request has none.
+    :ivar unheld: why nodes could not be held in Placement.
     """
 
     nodes: Mapping[str, mirrored_node.Node]
-    occupancies: Mapping[str, node_timeline.Occupancy]
+    views: Mapping[str, host_view.HostView]
     now: datetime.datetime
     until: datetime.datetime | None = None
+    barred: Collection[str] = ()
+    unheld: Mapping[str, reasons.Reason] = dataclasses.field(
+        default_factory=dict)
+
+    def view(self, uuid: str) -> host_view.HostView:
+        """Return who has a node."""
+        return self.views.get(uuid) or host_view.HostView(uuid, self.now)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,14 +127,12 @@ def pick(request: NodeRequest, snapshot: Snapshot,
     skipped: list[reasons.Reason] = []
     promised: list[mirrored_node.Node] = []
     for uuid in order:
-        node = snapshot.nodes.get(uuid)
-        occupancy = snapshot.occupancies.get(uuid)
-        obstacle = why_not(request, uuid, node, occupancy, snapshot.now, sees)
+        obstacle = why_not(request, uuid, snapshot, sees)
         if obstacle is None:
-            assert node is not None
-            obstacle = maintenance(uuid, occupancy, snapshot.until)
+            node, view = snapshot.nodes[uuid], snapshot.view(uuid)
+            obstacle = maintenance(view, snapshot.until)
             if obstacle is None:
-                obstacle = promise(uuid, occupancy, snapshot.until)
+                obstacle = promise(view, snapshot.until)
                 if obstacle is None:
                     return Picked(node, tuple(skipped), tuple(promised))
                 promised.append(node)
@@ -131,43 +140,43 @@ def pick(request: NodeRequest, snapshot: Snapshot,
     return Refused(tuple(skipped), tuple(promised))
 
 
-def promise(uuid: str, occupancy: node_timeline.Occupancy | None,
-            until: datetime.datetime | None) -> reasons.Reason | None:
+def promise(view: host_view.HostView, until: datetime.datetime | None
+            ) -> reasons.Reason | None:
     """Return the reason if a lease has booked a node too early.
 
     :param until: how long the node is needed; ``None``: unknown.
     """
-    later = None if occupancy is None else occupancy.leased.later
+    later = view.next_lease
     if later is None or until is not None and later >= until:
         return None
     return reasons.Reason(
-        uuid, reasons.PROMISED,
+        view.node_uuid, reasons.PROMISED,
         f'is promised to a lease from {time_text.moment(later)} on, and no '
         'other node was found for that lease', since=later)
 
 
-def maintenance(uuid: str, occupancy: node_timeline.Occupancy | None,
-                until: datetime.datetime | None) -> reasons.Reason | None:
+def maintenance(view: host_view.HostView, until: datetime.datetime | None
+                ) -> reasons.Reason | None:
     """Return the reason if a maintenance window begins too early.
 
     :param until: how long the node is needed; ``None``: unknown.
     """
-    later = None if occupancy is None else occupancy.maintained.later
+    later = view.next_window
     if later is None or until is not None and later >= until:
         return None
     return reasons.Reason(
-        uuid, reasons.PROMISED,
+        view.node_uuid, reasons.PROMISED,
         f'is in maintenance from {time_text.moment(later)} on', since=later)
 
 
-def why_not(request: NodeRequest, uuid: str, node: mirrored_node.Node | None,
-            occupancy: node_timeline.Occupancy | None, now: datetime.datetime,
+def why_not(request: NodeRequest, uuid: str, snapshot: Snapshot,
             sees: visibility.Visibility) -> reasons.Reason | None:
     """Return the reason why a node cannot be reserved now, or ``None``.
 
     Lasting reasons come before passing ones, so that a client does not wait
     for a node that it can never have.
     """
+    node = snapshot.nodes.get(uuid)
     if node is None or not sees.sees(node):
         # The same text for both, so that a project cannot find out which
         # nodes exist.
@@ -197,35 +206,33 @@ def why_not(request: NodeRequest, uuid: str, node: mirrored_node.Node | None,
     if not node.reservable:
         return reasons.Reason(uuid, reasons.NOT_RESERVABLE,
                               'is closed for reservations by the operator')
-    if occupancy is not None and occupancy.closed:
+    if uuid in snapshot.barred:
         return reasons.Reason(
             uuid, reasons.RESERVATION_REQUIRED,
             'may be used with a reservation or a lease only')
     if node.retired:
         return reasons.Reason(uuid, reasons.RETIRED, 'is retired')
-    if node.maintenance:
-        return reasons.Reason(uuid, reasons.MAINTENANCE, 'is in maintenance')
-    if occupancy is not None and occupancy.maintained.held:
-        return reasons.Reason(uuid, reasons.MAINTENANCE, 'is in maintenance',
-                              occupancy.maintained.until)
-    if occupancy is not None and occupancy.reservation is not None:
-        held = occupancy.reservation
-        if held.live(now):
-            if held.state is not node_reservation.State.RESERVED:
-                return reasons.Reason(uuid, reasons.RESERVED,
-                                      'is reserved and in use')
-            if held.over(now):
-                return reasons.Reason(
-                    uuid, reasons.RESERVED,
-                    'is about to be put back as it was before a reservation')
+    view = snapshot.view(uuid)
+    if node.maintenance or view.maintained_until is not None:
+        return reasons.Reason(
+            uuid, reasons.MAINTENANCE, 'is in maintenance',
+            None if node.maintenance else view.maintained_until)
+    held = view.reservation
+    if held is not None:
+        if held.state is not node_reservation.State.RESERVED:
+            return reasons.Reason(uuid, reasons.RESERVED,
+                                  'is reserved and in use')
+        if held.over(view.now):
             return reasons.Reason(
                 uuid, reasons.RESERVED,
-                f'is reserved until {time_text.moment(held.expires_at)}',
-                held.expires_at)
-    if occupancy is not None:
-        leased = _leased(request, uuid, occupancy.leased)
-        if leased is not None:
-            return leased
+                'is about to be put back as it was before a reservation')
+        return reasons.Reason(
+            uuid, reasons.RESERVED,
+            f'is reserved until {time_text.moment(held.expires_at)}',
+            held.expires_at)
+    leased = _leased(request, view)
+    if leased is not None:
+        return leased
     if node.instance_uuid is not None:
         return reasons.Reason(uuid, reasons.INSTANCE_BOUND,
                               'is bound to an instance')
@@ -239,15 +246,15 @@ def why_not(request: NodeRequest, uuid: str, node: mirrored_node.Node | None,
         return reasons.Reason(uuid, reasons.POWER_UNKNOWN,
                               'has no known power state yet, and Ironic does '
                               'not allocate such a node')
-    if occupancy is not None and occupancy.busy_until is not None:
-        if occupancy.busy_until <= now:
+    if view.busy_until is not None:
+        if view.busy_until <= view.now:
             return reasons.Reason(
                 uuid, reasons.BUSY, 'may still be changed by an earlier '
                 'request whose outcome is not known yet')
         return reasons.Reason(uuid, reasons.BUSY,
                               'is being deployed or changed by another '
-                              'request', occupancy.busy_until)
-    return None if occupancy is None else occupancy.unheld
+                              'request', view.busy_until)
+    return snapshot.unheld.get(uuid)
 
 
 def is_of_class(resource_class: str | None, class_name: str) -> bool:
@@ -258,17 +265,17 @@ def is_of_class(resource_class: str | None, class_name: str) -> bool:
         return False
 
 
-def _leased(request: NodeRequest, uuid: str,
-            leased: leases.Leased) -> reasons.Reason | None:
-    if not leased.held:
+def _leased(request: NodeRequest,
+            view: host_view.HostView) -> reasons.Reason | None:
+    if not view.present:
         return None
-    if leased.holder is None:
+    lease = view.lease
+    if lease is None:
         return reasons.Reason(
-            uuid, reasons.LEASED,
+            view.node_uuid, reasons.LEASED,
             'is being taken back from a lease that is over')
-    if leased.holder == request.lease_reservation_id:
+    if lease.reservation_id == request.lease_reservation_id:
         return None
-    until = '' if leased.until is None else (
-        f' until {time_text.moment(leased.until)}')
-    return reasons.Reason(uuid, reasons.LEASED, f'is leased{until}',
-                          leased.until)
+    return reasons.Reason(
+        view.node_uuid, reasons.LEASED,
+        f'is leased until {time_text.moment(lease.ends_at)}', lease.ends_at)

@@ -24,6 +24,7 @@ from ironic_reservations import clock
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import allocation_requests
 from ironic_reservations.engine.leases import change as lease_change
@@ -171,8 +172,9 @@ class Client:
         """Nobody has the node meanwhile, or has been promised it."""
         for _ in range(2):
             with self._engine.database.read() as connection:
-                promised = db_bookings.read_of_node(
-                    connection, opened.node_uuid, clock.utc_now())
+                promised = db_host_views.read(
+                    connection, (opened.node_uuid,),
+                    clock.utc_now())[opened.node_uuid].bookings
             if promised:
                 raise AssertionError(f'{opened} is promised: {promised}')
         admission.close(self._engine, opened, False)

@@ -12,7 +12,8 @@
 
 """The server and its clients are two packages, and neither needs the other.
 
-A workstation has no SQLAlchemy, and a server no openstacksdk.
+A workstation has no SQLAlchemy, and a server no openstacksdk. A package is
+whole, and built without git.
 """
 
 from __future__ import annotations
@@ -25,7 +26,12 @@ import re
 import subprocess
 import sys
 
+import fixtures
 import testtools
+import yaml
+
+from tests.real import distribution
+from tools import build
 
 _ROOT = pathlib.Path(__file__).parents[2]
 _SERVER = 'ironic_reservations'
@@ -111,3 +117,28 @@ class DistributionsTest(testtools.TestCase):
         there = {_normalized(of[name][0]) for name in set(_imported(
             _CLIENTS / _CLIENT)) - {*sys.stdlib_module_names, _CLIENT}}
         self.assertEqual(_required(_CLIENTS / 'requirements.txt'), there)
+
+
+class BuildTest(testtools.TestCase):
+
+    def test_all_have_one_version(self):
+        collection = yaml.safe_load(
+            (_ROOT / build.COLLECTION / 'galaxy.yml').read_text())
+        self.assertEqual({collection['version']}, {
+            build.setup_of(folder)['metadata']['version']
+            for folder in build.PACKAGES})
+
+    def test_archive_without_git_is_installed_whole(self):
+        """Neither a tag nor a variable says the version."""
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        archive = build.copied('.', folder / 'archive')
+        self.assertFalse((archive / '.git').exists())
+
+        distribution.install(archive, folder / 'site')
+
+        found, = metadata.distributions(
+            name='ironic-reservations', path=[str(folder / 'site')])
+        self.assertEqual(
+            build.setup_of('.')['metadata']['version'], found.version)
+        self.assertEqual(set(), build.missing(
+            '.', {str(path) for path in found.files or ()}))

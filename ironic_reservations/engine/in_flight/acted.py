@@ -30,7 +30,7 @@ from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import handovers as db_handovers
-from ironic_reservations.db import holders
+from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
@@ -72,13 +72,15 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
         settles_at = now + datetime.timedelta(seconds=within)
         with engine.database.snapshot() as connection:
             nodes = seen.read(connection, (node_uuid,))
-            reserved, bookings = holders.read(connection, node_uuid, now)
+            view = db_host_views.read(
+                connection, (node_uuid,), now, now)[node_uuid]
             before = db_handovers.read(connection, (node_uuid,)).get(
                 node_uuid)
-        booking = _holding(bookings, now)
+        reserved = view.reservation
+        booking = view.lease
         holder = reserved or booking
         if holder is None or reserved is not None and reserved.over(now):
-            if holder is not None or bookings or held:
+            if holder is not None or view.present or held:
                 # NOTE: the end has read the acts by now.
                 raise errors.Contention(
                     f'The reservation or lease that had node {node_uuid} has '
@@ -113,12 +115,6 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
                 db_handovers.insert(connection, after)
         return after
     return retry.until_committed(attempt, repeatable=True)
-
-
-def _holding(bookings: list[leases.NodeBooking],
-             now: datetime.datetime) -> leases.NodeBooking | None:
-    """Return the booking that has a whole node, and may act on it."""
-    return next((each for each in bookings if not each.over(now)), None)
 
 
 def _with_parts(known: handovers.Handover, parts: frozenset[str],

@@ -37,6 +37,7 @@ import sqlalchemy as sa
 from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import nodes as db_nodes
@@ -47,15 +48,14 @@ from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
-from ironic_reservations.engine.in_flight import boundaries
 from ironic_reservations.engine.in_flight import refusal_messages
 from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.features.placement import proof as placement_proof
 from ironic_reservations.lifecycle import admit as planner_admit
 from ironic_reservations.lifecycle import lifecycle
+from ironic_reservations.model import host_view
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases
-from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import node_reservation
@@ -150,52 +150,46 @@ def admit(
         with engine.database.read() as connection:
             node = db_nodes.read_nodes(
                 connection, (node_uuid,), with_traits=False).get(node_uuid)
-            held = db_reservations.read_of_nodes(
-                connection, (node_uuid,)).get(node_uuid)
-            promised, windows = db_bookings.read_with_windows(
-                connection, node_uuid, now)
+            view = db_host_views.read(connection, (node_uuid,), now,
+                                      windows=True)[node_uuid]
             needed = required or act is planner_admit.Act.USE and (
                 _closed(engine, connection, node_uuid))
-        dates = boundaries.of_node(held, promised, windows)
-        leased = dataclasses.replace(
-            leases.of_node(promised, now), maintained=maintenance.of_node(
-                windows, now))
         claim = shown_claim
-        verdict = planner_admit.admit(claim, held, now, needed, leased, act)
+        verdict = planner_admit.admit(claim, view, needed, act)
         if (verdict is planner_admit.Verdict.PROOF_REQUIRED
                 and placed_instance is not None
-                and leased.holder is not None
-                and not (held is not None and held.live(now))
-                and placement_proof.shown(engine, node_uuid, leased.holder,
-                                          placed_instance)):
+                and view.lease is not None and view.reservation is None
+                and placement_proof.shown(
+                    engine, node_uuid, view.lease.reservation_id,
+                    placed_instance)):
             # If the rows are outdated by now, the commit below fails, and the
             # plan is made again.
-            claim = planner_admit.Claim(leased.holder)
-            verdict = planner_admit.admit(claim, held, now, needed, leased,
-                                          act)
+            claim = planner_admit.Claim(view.lease.reservation_id)
+            verdict = planner_admit.admit(claim, view, needed, act)
         if verdict is planner_admit.Verdict.IN_MAINTENANCE:
-            raise refusal_messages.maintained(node_uuid, leased.maintained,
-                                              now)
+            raise refusal_messages.maintained(view)
         if not verdict.passes:
-            raise refusal_messages.refusal(verdict, node_uuid, claim, held,
-                                           promised, now)
+            raise refusal_messages.refusal(verdict, claim, view)
         if verdict is planner_admit.Verdict.LEASE_PROVEN:
-            assert node is not None
-            return begin(engine, node, None, None, now, deadline, dates,
-                         starting=unbound(promised, leased.holder),
-                         lease_reservation_id=leased.holder,
+            assert node is not None and view.lease is not None
+            ident = view.lease.reservation_id
+            return begin(engine, node, None, None, now, deadline,
+                         view.next_change,
+                         starting=unbound(view.bookings, ident),
+                         lease_reservation_id=ident,
                          uses=act is planner_admit.Act.USE)
-        shown = held if verdict is planner_admit.Verdict.PROVEN else None
-        if act.lasts and leased.later is not None:
+        proven = verdict is planner_admit.Verdict.PROVEN
+        if act.lasts and view.next_lease is not None:
             permitted()
-        room = (make_room(engine, node, now, leased)
+        room = (make_room(engine, node, view)
                 if node is not None and act.lasts else None)
         # A node that is not mirrored yet has no holder; the next poll writes
         # its facts.
         return begin(engine, node or mirrored_node.Node(node_uuid,
                                                         provision_state=None),
-                     shown, None, now, deadline, dates,
-                     void=held if shown is None else None, room=room)
+                     view.row if proven else None, None, now, deadline,
+                     view.next_change, void=None if proven else view.row,
+                     room=room)
     return let_through(engine, plan)
 
 
@@ -237,26 +231,26 @@ def unbound(promised: Iterable[leases.NodeBooking],
             if booking.reservation_id == reservation_id and not booking.begun]
 
 
-def make_room(engine: Engine, node: mirrored_node.Node, now: datetime.datetime,
-              leased: leases.Leased) -> displacement.Displacement | None:
+def make_room(engine: Engine, node: mirrored_node.Node,
+              view: host_view.HostView) -> displacement.Displacement | None:
     """Plan other nodes for the leases that need this one later.
 
     :returns: ``None``: no lease needs the node.
     :raises NodePromised: one of them would get no other node, and must not
         lose this one.
     """
-    if leased.later is None:
+    if view.next_lease is None:
         return None
-    room = displacement.on(engine, node, now, None)
+    room = displacement.on(engine, node, view.now, None)
     if room.lost and engine.conf.leases.without_reservation != 'allow':
-        raise refusal_messages.promised(node.uuid, leased.later)
+        raise refusal_messages.promised(node.uuid, view.next_lease)
     return room
 
 
 def begin(engine: Engine, node: mirrored_node.Node,
           shown: node_reservation.Reservation | None,
           instance_uuid: str | None, now: datetime.datetime, deadline: float,
-          dates: Collection[datetime.datetime],
+          wrong_from: datetime.datetime | None,
           void: node_reservation.Reservation | None = None,
           confirmed: bool = False,
           room: displacement.Displacement | None = None,
@@ -271,8 +265,7 @@ def begin(engine: Engine, node: mirrored_node.Node,
     :param instance_uuid: the uuid of an allocation.
     :param now: the time of the decision.
     :param deadline: see :class:`InFlightRequest`.
-    :param dates: the instants at which the decision may become wrong, as
-        :func:`.boundaries.of_node` returns them.
+    :param wrong_from: the instant from which the decision may be wrong.
     :param void: an ended reservation of the node; it stays if its node has to
         be put back.
     :param confirmed: whether the node was read from Ironic.
@@ -307,7 +300,7 @@ def begin(engine: Engine, node: mirrored_node.Node,
             _write, through=through, starting=starting, now=now,
             until=now + datetime.timedelta(
                 seconds=engine.conf.guard.in_flight_timeout), act=act)])
-    opening.wrong_from(*(each for each in dates if each > now))
+    opening.wrong_from(wrong_from)
     return change.Planned(through, opening)
 
 

@@ -27,18 +27,18 @@ import sqlalchemy as sa
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.in_flight import admission
-from ironic_reservations.engine.in_flight import boundaries
 from ironic_reservations.engine.reservations import pick_and_confirm
 from ironic_reservations.engine.reservations import plan
 from ironic_reservations.lifecycle import admit as planner_admit
+from ironic_reservations.model import host_view
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
-from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons
 from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
@@ -58,7 +58,8 @@ def hold(engine: Engine, request: pick.NodeRequest,
     :param request: the allocation; its uuid is the ``instance_uuid``.
     :param proof: a reservation whose node the allocation gets, or a lease
         reservation, one of whose nodes it gets.
-    :param bearer: the caller who shows the proof.
+    :param bearer: the caller who shows the proof. Without a proof, it gets a
+        candidate node of a lease of its project first, if it may use these.
     :raises NoNodeAvailable: no node is free; with ``reasons``.
     :raises ProofInvalid: there is no such live reservation.
     :raises ReservationRequired: there is no proof, but one is required.
@@ -66,27 +67,32 @@ def hold(engine: Engine, request: pick.NodeRequest,
     :raises TooManyHardRequests: the project has too many hard requests.
     :raises PlannerBusy: the process has too many hard requests.
     """
-    if required and proof is None:
-        raise errors.ReservationRequired(
-            'The operator does not allow allocations without a reservation. '
-            'Make a reservation first, and send its uuid in the header '
-            'OpenStack-Baremetal-Reservation.')
-
     def plan_one() -> change.Planned[admission.InFlightRequest]:
         deadline = admission.send_deadline(engine)
         now = engine.clock()
         if proof is None:
+            for each in _own(engine, request, bearer, now):
+                try:
+                    return _hold_leased(engine, request, sees, observer, now,
+                                        deadline, each)
+                except errors.NoNodeAvailable:
+                    # All nodes of this lease reservation may be in use.
+                    continue
+            if required:
+                raise errors.ReservationRequired(
+                    'The operator does not allow allocations without a '
+                    'reservation. Make a reservation first, and send its uuid '
+                    'in the header OpenStack-Baremetal-Reservation.')
             return _hold_any(engine, request, sees, observer, now, deadline)
         with engine.database.read() as connection:
-            node, held = _proven(connection, proof)
+            node, view = _proven(connection, proof, now)
+            held = None if view is None else view.row
             mine = ([] if held is not None else
                     db_bookings.read_of_reservation(connection, proof, now))
-            promised = ([] if node is None else db_bookings.read_of_node(
-                connection, node.uuid, now))
         if mine and bearer.may_show(mine[0].project_id):
             return _hold_leased(engine, request, sees, observer, now, deadline,
                                 mine)
-        if held is None or node is None or not (
+        if held is None or node is None or view is None or not (
                 held.live(now) and bearer.may_show(held.project_id)) or (
                 request.node_uuids is not None
                 and held.node_uuid not in request.node_uuids):
@@ -94,12 +100,29 @@ def hold(engine: Engine, request: pick.NodeRequest,
                 f'The reservation {proof} does not exist, has expired, or is '
                 'not for one of the candidate nodes. Make a new reservation.')
         _check_power(request, node, observer or engine.ironic)
-        room = admission.make_room(engine, node, now,
-                                  leases.of_node(promised, now))
+        room = admission.make_room(engine, node, view)
         return admission.begin(
             engine, node, held, request.instance_uuid, now, deadline,
-            boundaries.of_node(held, promised), room=room)
+            view.next_change, room=room)
     return admission.let_through(engine, plan_one)
+
+
+def _own(engine: Engine, request: pick.NodeRequest,
+         bearer: planner_admit.Bearer, now: datetime.datetime
+         ) -> list[list[leases.NodeBooking]]:
+    """Return the bookings of candidates that the caller uses, by reservation.
+
+    Only an allocation that names its candidates asks for nodes of leases.
+    """
+    if not bearer.uses_leases or request.node_uuids is None:
+        return []
+    with engine.database.read() as connection:
+        found = db_bookings.read_used_by(connection, bearer.project_id,
+                                         request.node_uuids, now)
+    by_reservation: dict[str, list[leases.NodeBooking]] = {}
+    for booking in found:
+        by_reservation.setdefault(booking.reservation_id, []).append(booking)
+    return [*by_reservation.values()]
 
 
 def _check_power(request: pick.NodeRequest, node: mirrored_node.Node,
@@ -134,7 +157,7 @@ def _hold_any(
                  and row.node_uuid == choice.node.uuid), None)
     return admission.begin(
         engine, choice.node, None, request.instance_uuid, now, deadline,
-        [] if choice.free_until is None else [choice.free_until], void,
+        choice.free_until, void,
         choice.view.confirmed, choice.room)
 
 
@@ -161,7 +184,8 @@ def _hold_leased(
                                      need)
     return admission.begin(
         engine, choice.node, None, request.instance_uuid, now, deadline,
-        boundaries.of_node(None, mine), confirmed=choice.view.confirmed,
+        min(booking.ends_at for booking in mine),
+        confirmed=choice.view.confirmed,
         lease_reservation_id=request.lease_reservation_id,
         starting=admission.unbound(
             [booking for booking in mine
@@ -169,19 +193,21 @@ def _hold_leased(
             request.lease_reservation_id))
 
 
-def _proven(connection: sa.Connection, proof: str
-            ) -> tuple[mirrored_node.Node | None,
-                       node_reservation.Reservation | None]:
-    """Read a reservation and its node, in the order that a commit needs.
+def _proven(connection: sa.Connection, proof: str, now: datetime.datetime
+            ) -> tuple[mirrored_node.Node | None, host_view.HostView | None]:
+    """Read a node and its view, in the order that a commit needs.
 
     The generation must be read before the bookings.  The reservation is read
     twice, since its first row names the node.
+
+    :returns: no view if the proof is not the reservation of the node.
     """
     found = db_reservations.read_by_uuid(connection, proof)
     if found is None:
         return None, None
-    node = db_nodes.read_nodes(connection, (found.node_uuid,),
-                               with_traits=False).get(found.node_uuid)
-    held = db_reservations.read_of_nodes(
-        connection, (found.node_uuid,)).get(found.node_uuid)
-    return node, held if held is not None and held.uuid == proof else None
+    uuid = found.node_uuid
+    node = db_nodes.read_nodes(connection, (uuid,),
+                               with_traits=False).get(uuid)
+    view = db_host_views.read(connection, (uuid,), now)[uuid]
+    return node, (view if view.row is not None and view.row.uuid == proof
+                  else None)

@@ -28,11 +28,10 @@ from oslo_log import log
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
-from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import change
 from ironic_reservations.engine import difference
@@ -41,8 +40,8 @@ from ironic_reservations.engine import seen
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import protect
 from ironic_reservations.engine.in_flight import tickets
+from ironic_reservations.model import host_view
 from ironic_reservations.model import in_flight
-from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
 
@@ -52,28 +51,28 @@ _STAYS = 'Its effect could not be undone; the operator has been informed'
 
 
 @dataclasses.dataclass(frozen=True)
-class _Holder:
-    """The holder of a node.
+class _Now:
+    """A node after a request took effect on it.
 
     :ivar last: whether no other request was let through after this one.
     """
 
     node: mirrored_node.Node
-    held: node_reservation.Reservation | None
-    leased: leases.Leased
+    view: host_view.HostView
     last: bool
 
     def others(self, admitted: admission.InFlightRequest) -> bool:
         """Return whether another promise than the request's has the node."""
-        if self.held is not None:
-            return self.held.uuid != admitted.reservation_uuid
-        return (self.leased.held and (
-            self.leased.holder is None
-            or self.leased.holder != admitted.lease_reservation_id))
+        held, lease = self.view.reservation, self.view.lease
+        if held is not None:
+            return held.uuid != admitted.reservation_uuid
+        return bool(self.view.present) and (
+            lease is None
+            or lease.reservation_id != admitted.lease_reservation_id)
 
     def report(self, engine: Engine) -> None:
         """Report that the request took effect on a node of somebody else."""
-        _report(engine, self.node.uuid, self.held, self.leased,
+        _report(engine, self.view,
                 'The node is being taken back.' if self.last else 'The node '
                 'has been used since, so nothing is taken back. Check which '
                 'instance is deployed there.')
@@ -161,11 +160,11 @@ def settle_change(engine: Engine, admitted: admission.InFlightRequest,
     :raises OutcomeUnknown: it is not known who holds it.
     """
     with report_if_lost(admitted):
-        holding = protect.read_holding(engine, admitted.node_uuid)
+        view, _ = protect.read_view(engine, admitted.node_uuid)
         try:
-            holding.check(asked)
+            protect.check(view, asked)
         except errors.ReservationError as exc:
-            _report(engine, admitted.node_uuid, holding.held, holding.leased,
+            _report(engine, view,
                     'The change is not taken back. Check in which state the '
                     'node is, and whether it is in maintenance, retired or '
                     'deleted.')
@@ -174,14 +173,14 @@ def settle_change(engine: Engine, admitted: admission.InFlightRequest,
 
 def _plan(engine: Engine, admitted: admission.InFlightRequest,
           undo: in_flight.Act | None
-          ) -> change.Planned[tuple[_Holder, tickets.Ticket] | None]:
+          ) -> change.Planned[tuple[_Now, tickets.Ticket] | None]:
     """Plan a ticket that undoes the effect of a request."""
     holder = _read(engine, admitted)
     if holder is None:
         return change.Planned(None)
     now = engine.clock()
     there = difference.Difference(seen.of_nodes([holder.node]))
-    held = holder.held
+    held = holder.view.reservation
     if not holder.others(admitted):
         return change.Planned(None, None if held is None else change.Change(
             now, there, [change.Write(held, dataclasses.replace(
@@ -203,22 +202,14 @@ def _plan(engine: Engine, admitted: admission.InFlightRequest,
 
 
 def _read(engine: Engine,
-          admitted: admission.InFlightRequest) -> _Holder | None:
-    now = engine.clock()
+          admitted: admission.InFlightRequest) -> _Now | None:
+    uuid = admitted.node_uuid
     with engine.database.snapshot() as connection:
-        uuids = (admitted.node_uuid,)
-        node = db_nodes.read_nodes(connection, uuids, with_traits=False).get(
-            admitted.node_uuid)
-        last = db_nodes.read_let_through(connection, admitted.node_uuid)
-        held = db_reservations.read_of_nodes(connection, uuids).get(
-            admitted.node_uuid)
-        promised = db_bookings.read_of_node(connection, admitted.node_uuid,
-                                            now)
-    if node is None:
-        return None
-    return _Holder(node, held if held is not None and held.live(now)
-                   else None, leases.of_node(promised, now),
-                   last == admitted.token)
+        node = db_nodes.read_nodes(
+            connection, (uuid,), with_traits=False).get(uuid)
+        last = db_nodes.read_let_through(connection, uuid)
+        view = db_host_views.read(connection, (uuid,), engine.clock())[uuid]
+    return None if node is None else _Now(node, view, last == admitted.token)
 
 
 def _send(engine: Engine, ticket: tickets.Ticket) -> None:
@@ -234,19 +225,19 @@ def _send(engine: Engine, ticket: tickets.Ticket) -> None:
                   ticket.node_uuid, exc)
 
 
-def _report(engine: Engine, node_uuid: str,
-          held: node_reservation.Reservation | None, leased: leases.Leased,
-          what: str) -> None:
+def _report(engine: Engine, view: host_view.HostView, what: str) -> None:
     """Report to the operator, and to the holder of the node."""
+    held = view.reservation
     LOG.error(
         'Ironic carried out a request for node %s after the node had been '
         'promised to somebody else: the process was stopped inside of Ironic '
-        'for longer than [guard] in_flight_timeout. %s', node_uuid, what)
+        'for longer than [guard] in_flight_timeout. %s', view.node_uuid, what)
     if held is not None:
         engine.announcer.notify(announce.UPDATE, held, announce.OVERTAKEN)
-    elif leased.holder is not None:
+    elif view.lease is not None:
         with engine.database.read() as connection:
-            found = db_leases.read_of_reservation(connection, leased.holder)
+            found = db_leases.read_of_reservation(
+                connection, view.lease.reservation_id)
         for lease in found:
             engine.announcer.notify_lease(announce.LEASE_UPDATE, lease,
                                           announce.OVERTAKEN)

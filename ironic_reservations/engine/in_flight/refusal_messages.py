@@ -14,33 +14,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 import dataclasses
 import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.lifecycle import admit
-from ironic_reservations.model import leases
-from ironic_reservations.model import maintenance
+from ironic_reservations.model import host_view
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import time_text
 
 _HEADER = 'OpenStack-Baremetal-Reservation'
 
 
-def refusal(verdict: admit.Verdict, node_uuid: str, claim: admit.Claim,
-            held: node_reservation.Reservation | None,
-            promised: Iterable[leases.NodeBooking],
-            now: datetime.datetime) -> errors.ReservationError:
+def refusal(verdict: admit.Verdict, claim: admit.Claim,
+            view: host_view.HostView) -> errors.ReservationError:
     """Return the error for a request that is not let through.
 
     The error contains neither the uuid of the reservation, which is a proof,
     nor its project, which is private.
-
-    :param held: the reservation of the node, live or not.
-    :param promised: the leases that the node is promised to.
     """
-    owner = _Owner.of(claim, held, promised, now)
+    node_uuid, owner = view.node_uuid, _Owner.of(claim, view)
     match verdict:
         case admit.Verdict.PROOF_REQUIRED:
             return errors.ProofRequired(
@@ -49,7 +42,7 @@ def refusal(verdict: admit.Verdict, node_uuid: str, claim: admit.Claim,
         case admit.Verdict.PROOF_INVALID:
             return errors.ProofInvalid(
                 f'The reservation {claim.proof} '
-                + _why_invalid(node_uuid, claim, owner, promised, now),
+                + _why_invalid(claim, owner, view),
                 node_uuid=node_uuid)
         case admit.Verdict.LEASE_OVER:
             kind = (errors.ProofRequired if claim.proof is None
@@ -86,18 +79,14 @@ class _Owner:
     taken: bool = True
 
     @classmethod
-    def of(cls, claim: admit.Claim,
-           held: node_reservation.Reservation | None,
-           promised: Iterable[leases.NodeBooking],
-           now: datetime.datetime) -> _Owner:
-        bearer = claim.bearer
-        if held is not None and held.live(now):
+    def of(cls, claim: admit.Claim, view: host_view.HostView) -> _Owner:
+        bearer, held = claim.bearer, view.reservation
+        if held is not None:
             until = ('' if held.state is not node_reservation.State.RESERVED
                      else f' until {time_text.moment(held.expires_at)}')
             return cls(f'reserved{until}', own=bearer.belongs(held.project_id),
                        open=bearer.uses_reservations)
-        there = next((booking for booking in promised
-                      if booking.has_node(now)), None)
+        there = next(iter(view.present), None)
         return cls('leased', leased=True, open=bearer.uses_leases,
                    own=(there is not None
                         and bearer.belongs(there.project_id)),
@@ -126,17 +115,16 @@ def _proof_wanted(bearer: admit.Bearer, owner: _Owner) -> str:
             f'{other}')
 
 
-def _why_invalid(node_uuid: str, claim: admit.Claim, owner: _Owner,
-                 promised: Iterable[leases.NodeBooking],
-                 now: datetime.datetime) -> str:
-    own = next((booking for booking in promised
+def _why_invalid(claim: admit.Claim, owner: _Owner,
+                 view: host_view.HostView) -> str:
+    own = next((booking for booking in view.bookings
                 if booking.reservation_id == claim.proof
-                and booking.starts_at > now), None)
+                and booking.starts_at > view.now), None)
     if own is not None:
         return ('belongs to a lease that starts at '
                 f'{time_text.moment(own.starts_at)}. Use the node from that '
                 'time on.')
-    text = f'is not valid for node {node_uuid}, '
+    text = f'is not valid for node {view.node_uuid}, '
     if not owner.taken:
         return text + ('which has no reservation: it has expired or was '
                        'deleted. Make a new reservation.')
@@ -159,14 +147,14 @@ def promised(node_uuid: str,
         since=since.isoformat())
 
 
-def maintained(node_uuid: str, windows: maintenance.Maintained,
-               now: datetime.datetime) -> errors.NodeInMaintenance:
+def maintained(view: host_view.HostView) -> errors.NodeInMaintenance:
     """Return the error for a use of a node during its maintenance."""
-    assert windows.until is not None
-    until = (f'until {time_text.moment(windows.until)}' if windows.until > now
+    end = view.maintained_until
+    assert end is not None
+    until = (f'until {time_text.moment(end)}' if end > view.now
              else 'that is over, and is being taken out of maintenance')
     return errors.NodeInMaintenance(
-        f'Node {node_uuid} is in a maintenance window {until}. Use another '
-        'node, or use this one after that. The operator can end the window '
-        'with DELETE /v1/maintenances/<id>.', node_uuid=node_uuid,
-        until=windows.until.isoformat())
+        f'Node {view.node_uuid} is in a maintenance window {until}. Use '
+        'another node, or use this one after that. The operator can end the '
+        'window with DELETE /v1/maintenances/<id>.', node_uuid=view.node_uuid,
+        until=end.isoformat())

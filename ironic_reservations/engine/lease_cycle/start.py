@@ -28,12 +28,10 @@ from oslo_log import log
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
-from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import hosts as db_hosts
-from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import seen
@@ -41,11 +39,10 @@ from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.lease_cycle import hold as lease_hold
 from ironic_reservations.engine.lease_cycle import instances as lease_instances
 from ironic_reservations.engine.leases import heal as lease_heal
-from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.features.placement import compute_mirror
 from ironic_reservations.lifecycle import lease_cycle
+from ironic_reservations.model import host_view
 from ironic_reservations.model import leases
-from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import requirements
@@ -61,27 +58,47 @@ class _Observed:
     """The states of the nodes of a lease, read in one snapshot.
 
     :ivar nodes: the nodes as mirrored.
-    :ivar taken: the other uses of nodes, in words.
     :ivar hosts: the nodes as hosts, without the nodes that are no longer
         hosts.
     :ivar wanted: the requirements of bookings on their hosts, by their ids.
-    :ivar windows: the maintenance windows of the nodes.
-    :ivar maintained: nodes whose maintenance is over and not cleared yet.
-    :ivar returning: nodes that are still being freed from a previous lease.
-    :ivar busy: nodes with a request in flight.
-    :ivar until: the latest ends of the other uses.
+    :ivar views: who has the nodes.
     """
 
     nodes: Mapping[str, mirrored_node.Node]
-    taken: Mapping[str, str]
     hosts: Mapping[str, leases.Host]
     wanted: Mapping[int, requirements.Requirement]
-    windows: Mapping[str, Sequence[maintenance.NodeWindow]]
-    maintained: Collection[str] = ()
-    returning: Collection[str] = ()
-    busy: Collection[str] = ()
-    until: Mapping[str, datetime.datetime] = dataclasses.field(
-        default_factory=dict)
+    views: Mapping[str, host_view.HostView]
+
+    def returning(self, uuid: str) -> bool:
+        """Return whether a node is still being freed from another lease."""
+        return not self.nodes[uuid].compute and any(
+            booking.begun and booking.id not in self.wanted
+            for booking in self.views[uuid].bookings)
+
+    def taken(self, uuid: str) -> str | None:
+        """Return the other use of a node, in words."""
+        view = self.views[uuid]
+        if self.returning(uuid):
+            return 'is still being taken back from the previous lease'
+        if view.leaves_maintenance:
+            return 'is being taken out of maintenance'
+        if view.maintained_until is not None:
+            return 'is in a maintenance window'
+        if view.reservation is not None:
+            return 'is reserved for an instance'
+        return (None if view.busy_until is None
+                else 'is being taken at this moment')
+
+    @property
+    def until(self) -> datetime.datetime | None:
+        """The first end of another use."""
+        found = set()
+        for view in self.views.values():
+            held = view.reservation
+            found.add(view.maintained_until or (
+                None if held is None or held.expires_at <= view.now
+                else held.expires_at))
+        return min((at for at in found if at is not None), default=None)
 
     def suits(self, booking: leases.NodeBooking,
               node: mirrored_node.Node | None) -> bool:
@@ -117,8 +134,7 @@ def start(context: lease_context.Context,
         observed = _observe(engine, lease, concerned, now)
     seen = {uuid: node if node.compute else context.ironic.node(uuid)
             for uuid, node in observed.nodes.items()}
-    views = {booking.id: _view(booking, seen[booking.node_uuid], observed,
-                               now)
+    views = {booking.id: _view(booking, seen[booking.node_uuid], observed)
              for booking in concerned}
     if _find_others(context, observed, seen, [
             booking for booking in giving
@@ -167,10 +183,10 @@ def start(context: lease_context.Context,
                                                views[booking.id].settled)]
     return lease_context.Outcome(
         after != lease, (*waits, *unoffered.values()), after,
-        until=min((at for at in observed.until.values() if at > now),
-                  default=None),
-        polled=bool(refused or unoffered or observed.busy) or any(
-            not node_condition.alike(seen[uuid], node)
+        until=observed.until,
+        polled=bool(refused or unoffered) or any(
+            observed.views[uuid].busy_until is not None
+            or not node_condition.alike(seen[uuid], node)
             for uuid, node in observed.nodes.items()))
 
 
@@ -179,68 +195,44 @@ def _observe(engine: Engine, lease: leases.Lease,
              now: datetime.datetime) -> _Observed:
     """Read the states of the nodes of bookings."""
     uuids = {booking.node_uuid for booking in concerned}
-    own = {booking.id for booking in lease.bookings}
     with engine.database.snapshot() as connection:
         nodes = db_nodes.read_nodes(connection, uuids)
-        others = db_bookings.read_with_wants(connection, uuids)
         hosts = db_hosts.read(connection, node_uuids=uuids)
-        held = db_reservations.read_of_nodes(connection, uuids)
-        busy = db_in_flight.read_busy(connection, uuids)
-        windows = db_maintenance.read_of_nodes(connection, uuids)
-    if not set(concerned) <= {booking for booking, _ in others}:
+        views = db_host_views.read(connection, uuids, now, now, windows=True,
+                                   busy=True)
+    if not set(concerned) <= {booking for view in views.values()
+                              for booking in view.bookings}:
         raise db_connection.Conflict('a booking has changed meanwhile')
-    whole = {uuid for uuid, node in nodes.items() if not node.compute}
-    taken = dict.fromkeys(busy, 'is being taken at this moment')
-    taken.update({uuid: 'is reserved for an instance'
-                  for uuid, reservation in held.items()
-                  if reservation.live(now)})
-    taken.update({uuid: 'is in a maintenance window'
-                  for uuid, found in windows.items()
-                  if any(each.has_node(now) for each in found)})
-    until = {uuid: reservation.expires_at
-             for uuid, reservation in held.items() if reservation.live(now)}
-    until.update((uuid, each.ends_at) for uuid, found in windows.items()
-                 for each in found if each.has_node(now))
-    maintained = {uuid for uuid, found in windows.items()
-                  if any(each.late(now) for each in found)}
-    taken.update(dict.fromkeys(maintained,
-                               'is being taken out of maintenance'))
-    returning = {booking.node_uuid for booking, _ in others
-                 if booking.begun and booking.id not in own
-                 and booking.node_uuid in whole}
-    taken.update(dict.fromkeys(
-        returning, 'is still being taken back from the previous lease'))
     return _Observed(
-        nodes, taken,
+        nodes,
         {row.node_uuid: row.with_node(nodes[row.node_uuid])
          for row in hosts},
         {booking.id: requirements.parse(
-            hypervisor, resource, None if each is None else each.need)
-         for booking, (hypervisor, resource, each) in others
-         if booking.id in own}, windows, maintained, returning, busy, until)
+            each.hypervisor_properties, each.resource_properties,
+            None if each.instances is None else each.instances.need)
+         for each in lease.reservations for booking in each.bookings}, views)
 
 
 def _view(booking: leases.NodeBooking, node: mirrored_node.Node | None,
-          observed: _Observed, now: datetime.datetime) -> lease_cycle.AtStart:
+          observed: _Observed) -> lease_cycle.AtStart:
     view = _view_of_node(booking, node, observed)
     if view.why is not None:
         return view
     # The node can be used until the window, but was promised for longer.
-    return dataclasses.replace(view, why=maintenance.interruption(
-        observed.windows.get(booking.node_uuid, ()), booking.starts_at,
-        booking.ends_at, now))
+    return dataclasses.replace(
+        view, why=observed.views[booking.node_uuid].interruption(booking))
 
 
 def _view_of_node(booking: leases.NodeBooking, node: mirrored_node.Node | None,
                   observed: _Observed) -> lease_cycle.AtStart:
     suits = observed.suits(booking, node)
-    if node is not None and node.uuid in observed.maintained:
+    uuid = booking.node_uuid
+    if node is not None and observed.views[uuid].leaves_maintenance:
         # The node is not broken; its maintenance is about to be cleared.
         node = dataclasses.replace(node, maintenance=False)
     if not booking.begun:
         return lease_cycle.at_start(
-            node, observed.taken.get(booking.node_uuid), suits,
-            booking.node_uuid in observed.returning)
+            node, observed.taken(uuid), suits, observed.returning(uuid))
     # The lease has the node already, or nearly; an instance there was deployed
     # with its proof.
     unready = lease_cycle.unready(node)

@@ -20,10 +20,8 @@ import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
-from ironic_reservations.db import bookings as db_bookings
-from ironic_reservations.db import in_flight_requests as db_in_flight
+from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.reservations import confirm
@@ -61,8 +59,7 @@ class Choice:
         """The start of the next lease on the node, if any."""
         if self.room is not None:
             return self.room.until
-        occupancy = self.view.snapshot.occupancies.get(self.node.uuid)
-        return None if occupancy is None else occupancy.later
+        return self.view.snapshot.view(self.node.uuid).next_claim
 
 
 def choose(engine: Engine, request: pick.NodeRequest, view: plan.View,
@@ -150,8 +147,7 @@ class _Picking:
     def _stands(self, snapshot: pick.Snapshot, uuid: str) -> bool:
         """Return whether a node has no obstacle except leases that move."""
         return pick.why_not(
-            self._request, uuid, snapshot.nodes.get(uuid),
-            snapshot.occupancies.get(uuid), snapshot.now, self._sees) is None
+            self._request, uuid, snapshot, self._sees) is None
 
     def by_class(self, view: plan.View, refused: pick.Refused
                  ) -> Choice | pick.Refused:
@@ -197,15 +193,15 @@ class _Picking:
         uuids = tuple(free)
         with self._engine.database.read() as connection:
             known = db_nodes.read_nodes(connection, uuids, with_traits=False)
-            held = db_reservations.read_of_nodes(connection, uuids)
-            busy = db_in_flight.read_busy(connection, uuids)
-            leased = db_bookings.read_leased(connection, uuids, now)
+            views = db_host_views.read(connection, uuids, now, first=True,
+                                       windows=True, busy=True)
             barred = plan.closed(self._engine, connection, self._need, uuids)
         nodes = {uuid: dataclasses.replace(
             node, generation=known[uuid].generation if uuid in known else 0)
             for uuid, node in free.items()}
-        wider = plan.view(nodes, [*view.related, *held.values()], busy,
-                          leased, barred, now, self._need)
+        wider = plan.view(nodes, [*view.related, *(
+            each.row for each in views.values() if each.row is not None)],
+            views, barred, now, self._need)
         first = pick.pick(self._request, wider.snapshot, self._sees)
         chosen = ({first.node.uuid: first.node}
                   if isinstance(first, pick.Picked) else {})

@@ -23,16 +23,14 @@ import uuid as uuid_module
 
 import sqlalchemy as sa
 
-from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import hosts as db_hosts
-from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
-from ironic_reservations.model import leases
+from ironic_reservations.model import host_view
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
-from ironic_reservations.model import node_timeline
 from ironic_reservations.model import reasons
 from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
@@ -95,10 +93,10 @@ def read_view(engine: Engine, connection: sa.Connection,
         if not node.compute}
     related = db_reservations.read_related(
         connection, request.uuid, request.instance_uuid, request.node_uuids)
-    busy = db_in_flight.read_busy(connection, request.node_uuids)
-    leased = db_bookings.read_leased(connection, request.node_uuids, now)
+    views = db_host_views.read(connection, request.node_uuids, now,
+                               first=True, windows=True, busy=True)
     barred = closed(engine, connection, need, request.node_uuids)
-    return view(nodes, related, busy, leased, barred, now, need)
+    return view(nodes, related, views, barred, now, need)
 
 
 def read_candidates(engine: Engine,
@@ -131,15 +129,16 @@ def read_candidates(engine: Engine,
         related = db_reservations.read_related(
             connection, request.uuid, request.instance_uuid,
             tuple(found.nodes)) if found.related else ()
-        return view(found.nodes, related, {}, {}, (), now, need)
+        return view(found.nodes, related, {}, (), now, need)
     nodes = db_nodes.read_promised(connection, requirements, sees, now,
                                    start_at, hosts)
     if not nodes:
-        return view({}, (), {}, {}, (), now, need)
+        return view({}, (), {}, (), now, need)
     related = db_reservations.read_related(
         connection, request.uuid, request.instance_uuid, tuple(nodes))
-    leased = db_bookings.read_leased(connection, tuple(nodes), now)
-    return view(nodes, related, {}, leased, (), now, need)
+    views = db_host_views.read(connection, nodes, now, first=True,
+                               windows=True)
+    return view(nodes, related, views, (), now, need)
 
 
 def wanted(connection: sa.Connection,
@@ -172,22 +171,19 @@ def closed(engine: Engine, connection: sa.Connection, need: Need,
 
 def view(nodes: Mapping[str, mirrored_node.Node],
          related: Sequence[node_reservation.Reservation],
-         busy: Mapping[str, datetime.datetime],
-         leased: Mapping[str, leases.Leased], barred: Collection[str],
+         views: Mapping[str, host_view.HostView], barred: Collection[str],
          now: datetime.datetime, need: Need) -> View:
     """Return the view of rows that were read.
 
     :param barred: the nodes that are excluded.
     """
-    held = {reservation.node_uuid: reservation for reservation in related
-            if reservation.live(now)}
+    held = {row.node_uuid: dataclasses.replace(views.get(
+        row.node_uuid, host_view.HostView(row.node_uuid, now)), row=row)
+        for row in related}
     unheld = {**{uuid: _full(node) for uuid, node in nodes.items()
                  if node.resource_class in need.full}, **need.unheld}
-    occupancies = {uuid: node_timeline.Occupancy(
-        held.get(uuid), busy.get(uuid), leased.get(uuid, leases.UNLEASED),
-        uuid in barred, unheld.get(uuid))
-        for uuid in {*held, *busy, *leased, *barred, *unheld}}
-    return View(pick.Snapshot(nodes, occupancies, now, need.until), related)
+    return View(pick.Snapshot(nodes, {**views, **held}, now, need.until,
+                              barred, unheld), related)
 
 
 def _full(node: mirrored_node.Node) -> reasons.Reason:

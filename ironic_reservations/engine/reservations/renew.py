@@ -18,7 +18,7 @@ import dataclasses
 import datetime
 
 from ironic_reservations import errors
-from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
@@ -28,12 +28,9 @@ from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import lifetime
 from ironic_reservations.features.limits import limits
-from ironic_reservations.features.maintenance import rows as db_maintenance
-from ironic_reservations.model import leases
-from ironic_reservations.model import maintenance
+from ironic_reservations.model import host_view
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
-from ironic_reservations.model import node_timeline
 from ironic_reservations.model import time_text
 from ironic_reservations.planner import pick
 
@@ -72,14 +69,11 @@ def renew(engine: Engine, uuid: str,
             node = db_nodes.read_nodes(
                 connection, (held.node_uuid,), with_traits=False
             )[held.node_uuid]
-            promised = db_bookings.read_of_node(connection, node.uuid, now)
-            windows = db_maintenance.read_of_nodes(connection, (node.uuid,))
+            view = db_host_views.read(connection, (node.uuid,), now,
+                                      windows=True)[node.uuid]
         # Raises a conflict if the node has changed since.
         rests_on = here.also(seen.of_nodes([node]))
-        occupancy = node_timeline.Occupancy(leased=dataclasses.replace(
-            leases.of_node(promised, now),
-            maintained=maintenance.of_node(windows.get(node.uuid, ()), now)))
-        room = _make_room(engine, held, node, occupancy, now, end)
+        room = _make_room(engine, held, node, view, end)
         extended = dataclasses.replace(held, expires_at=end, updated_at=now)
         moves = displacement.difference(room)
         # The node is among them, so that a lease that was planned after the
@@ -95,23 +89,22 @@ def renew(engine: Engine, uuid: str,
 
 
 def _make_room(engine: Engine, held: node_reservation.Reservation,
-               node: mirrored_node.Node, occupancy: node_timeline.Occupancy,
-               now: datetime.datetime,
+               node: mirrored_node.Node, view: host_view.HostView,
                end: datetime.datetime) -> displacement.Displacement | None:
     if (held.state is not node_reservation.State.RESERVED
             or end <= held.expires_at):
         return None
-    obstacle = pick.maintenance(node.uuid, occupancy, end)
+    obstacle = pick.maintenance(view, end)
     if obstacle is not None:
         raise errors.ExtensionRefused(
             f'Node {node.uuid} {obstacle.text}. The reservation still ends at '
             f'{time_text.moment(held.expires_at)}; it can be renewed up to '
             'the start of the maintenance at most.',
             reasons=[obstacle.as_dict()])
-    obstacle = pick.promise(node.uuid, occupancy, end)
+    obstacle = pick.promise(view, end)
     if obstacle is None:
         return None
-    room = displacement.on(engine, node, now, end, hard_requests.limits())
+    room = displacement.on(engine, node, view.now, end, hard_requests.limits())
     if room.lost:
         raise errors.ExtensionRefused(
             f'Node {node.uuid} {obstacle.text}. The reservation still ends at '

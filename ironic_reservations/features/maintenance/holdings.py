@@ -20,15 +20,13 @@ import dataclasses
 import datetime
 import enum
 
-from ironic_reservations.db import in_flight_requests as db_in_flight
+from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen as seen_module
 from ironic_reservations.engine import snapshots
-from ironic_reservations.features.maintenance import rows as db_maintenance
+from ironic_reservations.model import host_view
 from ironic_reservations.model import instants
-from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
@@ -99,49 +97,44 @@ def read(engine: Engine, snapshot: snapshots.Snapshot,
     numbers = {node.uuid: there[node.uuid] for node in nodes
                if node.uuid in there}
     others = [node for node in nodes if node.uuid not in numbers]
-    uuids = [node.uuid for node in others]
     with engine.database.snapshot() as connection:
+        uuids = [node.uuid for node in others]
         known = db_nodes.read_nodes(connection, uuids, with_traits=False)
-        held = db_reservations.read_of_nodes(connection, uuids)
-        busy = db_in_flight.read_busy(connection, uuids)
-        windows = dict(db_maintenance.read_of_nodes(connection, uuids))
-    bound, planned = {}, {}
-    for node in others:
-        bound[node.uuid] = _bound(host_states.HostState(
-            leases.Host(0, known.get(node.uuid, node), now),
-            reservation=held.get(node.uuid), busy=node.uuid in busy), now)
+        views = db_host_views.read(connection, uuids, now, now, windows=True,
+                                   busy=True)
+    bound = {node.uuid: _bound(
+        views[node.uuid], known.get(node.uuid, node),
+        views[node.uuid].busy_until is not None) for node in others}
+    planned = {}
     for uuid, number in numbers.items():
         here = snapshot.host_state(number)
-        bound[uuid] = _bound(here, now)
-        windows[uuid] = here.windows
+        views[uuid] = here.view(now)
+        bound[uuid] = _bound(views[uuid], here.host.node, here.busy)
         planned[uuid] = [each for each in here.promised
-                         if not _has_begun(each[0], now)]
+                         if not each[0].begun and each[0].starts_at > now]
     return Holdings(
         snapshot, nodes, numbers, bound, planned,
-        {uuid: [each for each in found if each.stands(now)]
-         for uuid, found in windows.items()},
+        {uuid: [each for each in view.windows if each.stands(now)]
+         for uuid, view in views.items()},
         seen_module.of_nodes(known.values()).also(seen_module.Seen(dict(
             snapshot.generation(number) for number in numbers.values()))))
 
 
-def _has_begun(row: leases.NodeBooking, now: datetime.datetime) -> bool:
-    return row.begun or row.starts_at <= now
-
-
-def _bound(here: host_states.HostState, now: datetime.datetime) -> list[Bound]:
-    uuid = here.host.node.uuid
+def _bound(view: host_view.HostView, node: mirrored_node.Node,
+           busy: bool) -> list[Bound]:
+    uuid, now = view.node_uuid, view.now
     found = [Bound(uuid, Kind.LEASE, max(row.ends_at, instants.moment(
         host_states.late(now))) if row.ends_at <= now else row.ends_at,
         row.reservation_id, row.project_id, row.begun)
-        for row, _ in here.promised if _has_begun(row, now)
-        and (row.begun or row.ends_at > now)]
-    held = here.reservation
-    if held is not None and held.live(now):
+        for row in view.present]
+    held = view.reservation
+    if held is not None:
         found.append(Bound(
             uuid, Kind.RESERVATION, held.expires_at
             if held.state is node_reservation.State.RESERVED else None,
             project_id=held.project_id))
-    if not found and (here.busy and not here.maintained()
-                      or node_condition.occupied(here.host.node)):
+    # Requests in flight that belong to a window end with it.
+    if not found and (busy and not any(each.written for each in view.windows)
+                      or node_condition.occupied(node)):
         found.append(Bound(uuid, Kind.INSTANCE, None))
     return found

@@ -16,10 +16,21 @@
 from __future__ import annotations
 
 import pathlib
+import re
+import shlex
 import sys
 import uuid
 
 from tests.inprocess.client import base
+
+README = base.ROOT / 'README.rst'
+_VARIES = re.compile(r'\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d'
+                     r'|(?:req-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}')
+
+
+def _masked(text: str) -> str:
+    """Return a text without what differs from run to run."""
+    return ' '.join(_VARIES.sub('*', text).split())
 
 
 class ExamplesTest(base.ClientTestCase):
@@ -58,6 +69,20 @@ class ExamplesTest(base.ClientTestCase):
         self.assertIn('[reservation.no_node_available]', done.stdout)
         self.assertEqual('active', self.provision_state(node))
         self.assertIsNone(self.held(ident))
+
+    def test_first_page(self):
+        """The refusal in README is the real one, but for times and ids."""
+        gold = ('--resource-class', 'gold')
+        self.nodes(2, resource_class='gold')
+        self.command('baremetal', 'reservation', 'host', 'import', *gold)
+        self.command('baremetal', 'reservation', 'lease', 'create',
+                     'training', '--hosts', '2', *gold, '--duration', '4h')
+        command, shown = re.findall(
+            r'^    \$ (.+)\n((?:    .+\n)*.*\[lease\.refused\].*\n'
+            r'(?:    .+\n)*)', README.read_text(), re.MULTILINE)[-1]
+        done = self.command(*shlex.split(command), status=1)
+        self.assertEqual(_masked(shown), _masked(done.stderr))
+        self.command(*shlex.split(command), '--accept', 'later')
 
     def test_command_as_it_is_installed(self):
         """In a process of its own, which loads all that it needs itself."""

@@ -33,7 +33,8 @@ def scripts() -> dict[str, str]:
     return {name.strip(): target.strip().removesuffix(':main')
             for name, _, target in (
                 line.partition('=') for line in parser.get(
-                    'entry_points', 'console_scripts').split('\n') if line)}
+                    'options.entry_points',
+                    'console_scripts').split('\n') if line)}
 
 
 #: Names of commands; the program prints their help.

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Iterable
 import dataclasses
 import datetime
 import functools
@@ -24,20 +25,19 @@ import hypothesis
 from hypothesis import strategies as st
 import sqlalchemy as sa
 
-from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import conditions
-from ironic_reservations.db import holders as db_holders
+from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import leasable as db_leasable
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.db import tables
 from ironic_reservations.engine import leasable
+from ironic_reservations.model import host_view
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import node_reservation
-from ironic_reservations.model import node_timeline
 from ironic_reservations.model import reasons
 from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
@@ -80,18 +80,6 @@ BOOKED = functools.partial(
     ends_at=NOW + datetime.timedelta(hours=2))
 
 
-@st.composite
-def bookings(draw: st.DrawFn, node_uuid: str) -> leases.NodeBooking:
-    """Bookings in every state, before, at and after now."""
-    start = draw(strategies.moments)
-    return leases.NodeBooking(
-        0, WANT, 0, node_uuid, start, start + datetime.timedelta(
-            seconds=draw(st.sampled_from((0.000001, 60, 60.000001, 3600)))),
-        draw(st.sampled_from(leases.BookingState)),
-        lessee=draw(st.sampled_from((None, None, 'ours'))),
-        project_id=draw(st.sampled_from(strategies.PROJECTS)))
-
-
 #: What may stand in the way, by the name of an attribute.
 OBSTACLES: dict[str, st.SearchStrategy[Any]] = {
     'reservable': st.just(False), 'retired': st.just(True),
@@ -119,8 +107,8 @@ def rows(draw: st.DrawFn, uuid: str) -> Row:
     return Row(
         node, now_and_then(strategies.reservations(uuid)),
         (BOOKED(node_uuid=uuid),) if to_come else tuple(draw(
-            st.lists(bookings(uuid), max_size=1)
-            | st.lists(bookings(uuid), max_size=2))),
+            st.lists(strategies.bookings(uuid, WANT), max_size=1)
+            | st.lists(strategies.bookings(uuid, WANT), max_size=2))),
         draw(st.booleans()), now_and_then(strategies.moments), unheld)
 
 
@@ -306,9 +294,10 @@ class _Conditions:
             self.write(world)
             with self.database.read() as connection:
                 taken = db_reservations.read_live_node_uuids(connection, NOW)
-                leased = db_bookings.read_leased(connection, UUIDS, NOW)
-                here = {row.node.uuid: db_holders.read(
-                    connection, row.node.uuid, NOW) for row in world}
+                views = db_host_views.read(connection, UUIDS, NOW)
+                first = db_host_views.read(connection, UUIDS, NOW, first=True,
+                                           windows=True, busy=True)
+                present = db_host_views.read(connection, UUIDS, NOW, NOW)
                 counted = db_reservations.count_live(connection, NOW)
             live = [row.reservation for row in world if _live(row)]
             self.assertEqual(collections.Counter(
@@ -317,21 +306,32 @@ class _Conditions:
                 uuid = row.node.uuid
                 has = [booking for booking in row.bookings
                        if booking.has_node(NOW)]
-                said = leases.of_node(row.bookings, NOW)
-                found = leased.get(uuid, leases.UNLEASED)
-                if len(has) > 1:
-                    # NOTE: whose the node is then nobody knows.
-                    said, found = (leases.Leased(each.held, later=each.later)
-                                   for each in (said, found))
-                self.assertEqual(said, found)
-                self.assertEqual(_live(row) or bool(has), uuid in taken)
-                held, holding = here[uuid]
-                self.assertEqual(_live(row), held is not None)
+                view, found = views[uuid], first[uuid]
+                self.assertEqual(view.row, found.row)
                 self.assertEqual(
-                    sorted((each.starts_at, each.ends_at) for each in has),
-                    sorted((each.starts_at, each.ends_at)
-                           for each in holding))
+                    row.reservation and row.reservation.uuid,
+                    view.row and view.row.uuid)
+                self.assertEqual(_live(row), view.reservation is not None)
+                self.assertEqual(_live(row) or bool(has), uuid in taken)
+                to_come = [booking for booking in row.bookings
+                           if booking.to_come(NOW)]
+                self.assertEqual(_windows(has + to_come),
+                                 _windows(view.bookings))
+                self.assertEqual(_windows(has), _windows(
+                    present[uuid].bookings))
+                self.assertEqual(
+                    min((each.starts_at for each in to_come), default=None),
+                    found.next_lease)
+                self.assertEqual(view.next_lease, found.next_lease)
+                self.assertEqual(_windows(has), _windows(found.present))
+                self.assertEqual((row.busy_until, ()),
+                                 (found.busy_until, found.windows))
         self.check(run)
+
+
+def _windows(bookings: Iterable[leases.NodeBooking]
+             ) -> list[tuple[datetime.datetime, ...]]:
+    return sorted((each.starts_at, each.ends_at) for each in bookings)
 
 
 def _live(row: Row) -> bool:
@@ -342,13 +342,14 @@ def _code(row: Row, ask: pick.NodeRequest, sees: visibility.Visibility,
           hosts: bool) -> str | None:
     """Return what the planner says of a node that is asked for alone."""
     uuid = row.node.uuid
-    occupancy = node_timeline.Occupancy(
-        row.reservation if _live(row) else None, row.busy_until,
-        leases.of_node(row.bookings, NOW), row.host and not hosts,
-        None if row.unheld is None else reasons.Reason(uuid, row.unheld, ''))
+    view = host_view.HostView(uuid, NOW, row.reservation, row.bookings,
+                              busy_until=row.busy_until)
     outcome = pick.pick(
-        dataclasses.replace(ask, node_uuids=(uuid,)),
-        pick.Snapshot({uuid: row.node}, {uuid: occupancy}, NOW), sees)
+        dataclasses.replace(ask, node_uuids=(uuid,)), pick.Snapshot(
+            {uuid: row.node}, {uuid: view}, NOW, None,
+            (uuid,) if row.host and not hosts else (),
+            {} if row.unheld is None else {
+                uuid: reasons.Reason(uuid, row.unheld, '')}), sees)
     return (None if isinstance(outcome, pick.Picked)
             else outcome.reasons[0].code)
 

@@ -14,10 +14,9 @@
 
 import itertools
 
-from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import tables
 from ironic_reservations.engine.reservations import find
-from ironic_reservations.model import leases
 from tests import leasing
 from tests import world
 
@@ -53,29 +52,23 @@ class TestLeased(world.TestCase):
                             expires_at=leasing.at(row[2])))
 
     def read(self):
+        """Return who has the node, and who has it next."""
         now = self.world.clock()
         with self.world.engine.database.read() as connection:
-            one = leases.of_node(db_bookings.read_of_node(
-                connection, self.node, now), now)
-            many = db_bookings.read_leased(connection, (self.node,), now)
-            free = db_bookings.read_leased(connection, (world.new_uuid(),),
-                                           now)
-        self.assertEqual({}, free)
-        return one, many.get(self.node, leases.UNLEASED)
+            every, first = (db_host_views.read(
+                connection, (self.node,), now, first=first)[self.node]
+                for first in (False, True))
+        self.assertEqual((every.row, every.present, every.next_claim),
+                         (first.row, first.present, first.next_claim))
+        return every
 
-    def test_many_are_read_as_one_is(self):
+    def test_is_among_the_nodes_that_are_held(self):
         for rows in itertools.product(BOOKINGS, repeat=2):
             self.write(*rows)
-            one, many = self.read()
-            if one.holder is not None and len(
-                    [row for row in rows if self.has(row)]) > 1:
-                # Two that have a node at once: whose it is nobody knows.
-                self.assertEqual((one.held, one.later),
-                                 (many.held, many.later), rows)
-                continue
-            self.assertEqual(one, many, rows)
+            view = self.read()
+            self.assertEqual(sum(map(self.has, rows)), len(view.present))
             self.assertEqual(
-                one.held, self.node in find.reserved_node_uuids(
+                bool(view.present), self.node in find.reserved_node_uuids(
                     self.world.engine), rows)
 
     def has(self, row):
@@ -83,24 +76,27 @@ class TestLeased(world.TestCase):
 
     def test_each_state_means_what_it_says(self):
         mine = self.made[0].reservations[0].id
-        live = leases.Leased(True, mine, leasing.at(3),
-                             project_id=leasing.PROJECT)
         self.write(('planned', 0, 1), ('planned', 0, 1))
-        self.assertEqual((leases.UNLEASED,) * 2, self.read())
+        self.assertEqual((), self.read().bookings)
         for row, wanted in (
-                (('planned', 0, 2), leases.UNLEASED),
-                (('planned', 1, 3), live), (('planned', 2, 3), live),
-                (('planned', 3, 4), leases.Leased(later=leasing.at(3))),
-                (('bound', 0, 2), leases.Leased(True)),
-                (('bound', 1, 3), live),
-                (('ending', 1, 3), leases.Leased(True)),
-                (('ending', 0, 1), leases.Leased(True))):
+                (('planned', 0, 2), (False, None, None)),
+                (('planned', 1, 3), (True, mine, None)),
+                (('planned', 2, 3), (True, mine, None)),
+                (('planned', 3, 4), (False, None, leasing.at(3))),
+                (('bound', 0, 2), (True, None, None)),
+                (('bound', 1, 3), (True, mine, None)),
+                (('ending', 1, 3), (True, None, None)),
+                (('ending', 0, 1), (True, None, None))):
             self.write(row)
-            self.assertEqual((wanted,) * 2, self.read(), row)
+            view = self.read()
+            self.assertEqual(wanted, (
+                bool(view.present),
+                view.lease and view.lease.reservation_id, view.next_lease),
+                row)
 
     def test_next_of_several_is_told(self):
         self.write(('planned', 4, 5), ('planned', 3, 4))
-        self.assertEqual(leasing.at(3), self.read()[0].later)
+        self.assertEqual(leasing.at(3), self.read().next_lease)
         self.write(('bound', 1, 3))
         self.assertEqual((True, leasing.at(3)), (
-            self.read()[1].held, self.read()[1].later))
+            self.read().held, self.read().next_lease))

@@ -76,6 +76,16 @@ class TestLostPromises(timelines.TestCase):
         dump.restore()
         self.assertEqual([(_INSTANCE, node)], self.found())
 
+    def test_reservation_that_is_void_in_the_backup_hid_its_instance(self):
+        (node,) = self.leasing.hosts()
+        made = self.world.reserve(node)
+        dump = gone_back.Dump(self.engine.database)
+        self.world.use(made)
+        dump.restore()
+        self.assertEqual([], self.found())
+        self.world.clock.now = made.expires_at
+        self.assertEqual([(_INSTANCE, node)], self.found())
+
     def maintain(self, node, reason):
         self.world.ironic.change(node, maintenance=True)
         self.world.ironic.why[node] = reason

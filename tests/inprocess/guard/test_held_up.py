@@ -32,6 +32,7 @@ from ironic_reservations.engine.in_flight import protect
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.guard import node_acts
 from ironic_reservations.guard import resolve
+from ironic_reservations.model import host_view
 from ironic_reservations.model import node_reservation
 from tests import guarded
 from tests import leasing
@@ -87,15 +88,15 @@ class HeldUpTestCase(asked.TestCase):
     def stand_still(self, *actions: Callable[[], Any],
                     seconds: float = LONG) -> None:
         """Call functions right after each read of the holder of a node."""
-        real = protect.read_holding
+        real = protect.read_view
 
-        def look(*known: Any) -> protect.Holding:
+        def look(*known: Any) -> tuple[host_view.HostView, float]:
             seen = real(*known)
             self.world.clock.advance(seconds)
             for action in actions:
                 action()
             return seen
-        patch = mock.patch.object(protect, 'read_holding', look)
+        patch = mock.patch.object(protect, 'read_view', look)
         patch.start()
         self.addCleanup(patch.stop)
 

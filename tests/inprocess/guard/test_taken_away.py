@@ -420,7 +420,7 @@ class TestStandsStill(TakenAwayTestCase):
         log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
         guard = self.guard_of(self.ironic)
         for ask, lost in (
-                (self.ask, (protect, 'read_holding')),
+                (self.ask, (protect, 'read_view')),
                 (self.ask, (self.engine.database, 'read')),
                 (self.ask, (self.engine.database, 'write')),
                 (lambda: self.deploy(guard=guard),

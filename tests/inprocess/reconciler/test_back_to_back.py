@@ -18,7 +18,9 @@ import datetime
 
 import sqlalchemy as sa
 
+from ironic_reservations import errors
 from ironic_reservations.clouds import ironic
+from ironic_reservations.db import handovers as db_handovers
 from ironic_reservations.db import tables
 from ironic_reservations.engine.in_flight import acted
 from ironic_reservations.engine.in_flight import uncertain
@@ -48,6 +50,16 @@ class TestBackToBack(leases.TestCase):
     def status(self) -> leases.STATUS:
         """Return the status of the next lease."""
         return self.lease(self.next).status
+
+    def test_late_act_of_the_first_was_an_act_of_the_next(self) -> None:
+        """What the first had done was forgotten, and not put back."""
+        written = acted.write(self.engine, self.node, ('power',))
+        self.at(4)
+        self.assertRaises(errors.Contention, acted.write, self.engine,
+                          self.node, ('vmedia',))
+        with self.engine.database.read() as connection:
+            self.assertEqual({self.node: written}, db_handovers.read(
+                connection, (self.node,)))
 
     def test_next_lease_slept_on_when_its_node_was_free(self) -> None:
         """It was looked at before the node was released, and not after."""

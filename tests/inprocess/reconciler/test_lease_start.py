@@ -15,7 +15,7 @@
 from unittest import mock
 
 from ironic_reservations import errors
-from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.model import leases as values
@@ -298,8 +298,8 @@ class TestNotReady(_TestCase):
                 (errors.ProofRequired, errors.ProofInvalid), admission.admit,
                 self.engine, node, proof)
         with self.engine.database.read() as connection:
-            self.assertTrue(db_bookings.read_leased(
-                connection, [node], leasing.at(4))[node].held)
+            self.assertTrue(db_host_views.read(
+                connection, [node], leasing.at(4))[node].put_back)
         self.work()
         admission.admit(self.engine, node)
 

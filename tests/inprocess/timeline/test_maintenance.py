@@ -17,6 +17,7 @@ import datetime
 
 import hypothesis
 from hypothesis import strategies as st
+import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.db import nodes as db_nodes
@@ -26,6 +27,7 @@ from ironic_reservations.engine.reservations import renew
 from ironic_reservations.features.maintenance import create
 from ironic_reservations.features.maintenance import find
 from ironic_reservations.features.maintenance import holdings
+from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
 from ironic_reservations.model import time_text
@@ -76,6 +78,22 @@ class TestBooking(windows.MaintenanceTestCase):
             f'{time_text.moment(leasing.at(2))} and '
             f'{time_text.moment(leasing.at(4))}.', str(exc))
         self.leasing.create(4, 5)
+
+    def test_ticket_of_a_window_was_a_user_of_a_node_that_is_no_host(
+            self) -> None:
+        """Another window later was refused while it was under way."""
+        for node in (*self.leasing.hosts(), *self.world.enrol()):
+            self.book(0, 2, node)
+            self.execute(
+                sa.update(tables.maintenance_nodes).where(
+                    tables.maintenance_nodes.c.node_uuid == node).values(
+                        state=maintenance.State.STARTING.value),
+                sa.insert(tables.in_flight_requests).values(
+                    node_uuid=node, token=world.new_uuid(),
+                    expires_at=leasing.at(1),
+                    state=in_flight.State.ISSUED.value,
+                    act=in_flight.Act.SET_MAINTENANCE.value))
+            self.book(3, 4, node)
 
     def test_dry_run_books_nothing(self) -> None:
         """And tells what would be refused."""

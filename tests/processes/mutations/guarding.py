@@ -15,14 +15,13 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import math
 from typing import Any
 
 from ironic_reservations.db import in_flight_requests
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.lifecycle import admit
-from ironic_reservations.model import leases
+from ironic_reservations.model import host_view
 from tests.processes import mix
 from tests.processes import mutations
 from tests.processes import statements
@@ -68,12 +67,11 @@ def in_flight_unseen() -> None:
 def leases_unseen() -> None:
     """The guard does not look at what leases have."""
     right = admit.admit
-    signature = inspect.signature(right)
 
-    def wrong(*arguments: Any, **named: Any) -> Any:
-        given = signature.bind(*arguments, **named)
-        given.arguments['leased'] = leases.UNLEASED
-        return right(*given.args, **given.kwargs)
+    def wrong(claim: admit.Claim, view: host_view.HostView, *more: Any,
+              **named: Any) -> admit.Verdict:
+        return right(claim, dataclasses.replace(view, bookings=()), *more,
+                     **named)
     admit.admit = wrong
 
 
@@ -86,18 +84,14 @@ def leases_unseen() -> None:
 def proof_unchecked() -> None:
     """Any proof opens any node, whoever shows it."""
     right = admit.admit
-    signature = inspect.signature(right)
 
-    def wrong(*arguments: Any, **named: Any) -> Any:
-        given = signature.bind(*arguments, **named)
-        given.apply_defaults()
-        claim, held = given.arguments['claim'], given.arguments['held']
-        leased = given.arguments['leased']
+    def wrong(claim: admit.Claim, view: host_view.HostView, *more: Any,
+              **named: Any) -> admit.Verdict:
         if claim.proof is not None:
-            opens = held.uuid if held is not None else leased.holder
-            given.arguments['claim'] = dataclasses.replace(
-                claim, proof=opens or claim.proof)
-        return right(*given.args, **given.kwargs)
+            opens = (view.row.uuid if view.row is not None else
+                     view.lease and view.lease.reservation_id)
+            claim = dataclasses.replace(claim, proof=opens or claim.proof)
+        return right(claim, view, *more, **named)
     admit.admit = wrong
     admit.Bearer.may_show = (  # type: ignore[method-assign]
         lambda self, project_id: True)

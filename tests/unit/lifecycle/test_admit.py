@@ -19,6 +19,7 @@ import itertools
 import testtools
 
 from ironic_reservations.lifecycle import admit
+from ironic_reservations.model import host_view
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
 from ironic_reservations.model import node_reservation
@@ -30,8 +31,7 @@ Verdict = admit.Verdict
 
 PROOFS = {'none': None, 'right': 'reservation', 'wrong': 'another'}
 VOUCHERS = {'none': None, 'right': 'instance', 'wrong': 'another'}
-MAINTAINED = leases.Leased(maintained=maintenance.Maintained(
-    True, NOW + MINUTE))
+MAINTAINED = maintenance.NodeWindow('window', 'node', NOW, NOW + MINUTE)
 LIVE = ('reserved', 'starting', 'in_use', 'starting, past its end',
         'in_use, past its end')
 VOID = ('nothing', 'expired', 'expires now')
@@ -48,6 +48,15 @@ def _held(what):
            else NOW + MINUTE)
     return node_reservation.Reservation('reservation', 'node', 'instance',
                                         NOW - MINUTE, None, end, state)
+
+
+def _view(held=None, *bookings, windows=()):
+    return host_view.HostView('node', NOW, held, bookings, windows)
+
+
+def _booked(state, starts_at=NOW - MINUTE, **changed):
+    return leases.NodeBooking(0, 'lease', 0, 'node', starts_at,
+                              starts_at + 2 * MINUTE, state, **changed)
 
 
 #: (proof, voucher): the verdict, if the node is reserved.
@@ -68,8 +77,8 @@ class TestDecisionTable(testtools.TestCase):
 
     def _admit(self, proof, voucher, held, required):
         return admit.admit(
-            admit.Claim(PROOFS[proof], VOUCHERS[voucher]), _held(held), NOW,
-            required)
+            admit.Claim(PROOFS[proof], VOUCHERS[voucher]),
+            _view(_held(held)), required)
 
     def test_table_is_complete(self):
         self.assertEqual(set(itertools.product(PROOFS, VOUCHERS)),
@@ -92,18 +101,18 @@ class TestDecisionTable(testtools.TestCase):
     def test_node_in_its_maintenance_is_used_by_nobody_new(self):
         """A present holder keeps the node; maintenance requests pass."""
         for required, act in itertools.product((True, False), admit.Act):
-            verdict = admit.admit(admit.Claim(), None, NOW, required,
-                                  MAINTAINED, act)
+            verdict = admit.admit(admit.Claim(), _view(windows=(MAINTAINED,)),
+                                  required, act)
             self.assertIs(
                 Verdict.IN_MAINTENANCE if act is admit.Act.USE else
                 Verdict.RESERVATION_REQUIRED if required else Verdict.FREE,
                 verdict)
         self.assertIs(Verdict.PROVEN, admit.admit(
-            admit.Claim('reservation'), _held('in_use'), NOW,
-            leased=MAINTAINED))
+            admit.Claim('reservation'),
+            _view(_held('in_use'), windows=(MAINTAINED,))))
         self.assertIs(Verdict.LEASE_PROVEN, admit.admit(
-            admit.Claim('lease'), None, NOW, leased=dataclasses.replace(
-                MAINTAINED, held=True, holder='lease')))
+            admit.Claim('lease'),
+            _view(None, *LEASES['live'], windows=(MAINTAINED,))))
 
     def test_proof_without_a_live_reservation_is_invalid(self):
         for held, proof, voucher, required in itertools.product(
@@ -113,10 +122,10 @@ class TestDecisionTable(testtools.TestCase):
 
 
 #: The holder of the node, by its relation to the caller.
-LEASES = {'nobody': leases.UNLEASED,
-          'to come': leases.Leased(later=NOW + MINUTE),
-          'live': leases.Leased(True, 'lease', NOW + MINUTE),
-          'over': leases.Leased(True)}
+LEASES = {'nobody': (),
+          'to come': (_booked(leases.BookingState.PLANNED, NOW + MINUTE),),
+          'live': (_booked(leases.BookingState.BOUND),),
+          'over': (_booked(leases.BookingState.ENDING),)}
 #: (lease, proof): the verdict, if there is no other holder.
 LEASED_TABLE = {
     ('nobody', None): Verdict.FREE,
@@ -142,8 +151,8 @@ class TestLeases(testtools.TestCase):
                 freed = (lease, proof, act) == ('over', None, admit.Act.FREE)
                 wanted = Verdict.FREE if freed else verdict
                 self.assertEqual(wanted, admit.admit(
-                    admit.Claim(proof), _held(held), NOW, False,
-                    LEASES[lease], act), (lease, proof, act))
+                    admit.Claim(proof), _view(_held(held), *LEASES[lease]),
+                    False, act), (lease, proof, act))
 
     def test_project_needs_no_proof_where_its_policy_says_so(self):
         """The rule concerns one kind of promise, of the own project only."""
@@ -156,37 +165,37 @@ class TestLeases(testtools.TestCase):
             refused = (Verdict.PROOF_REQUIRED if proof is None
                        else Verdict.PROOF_INVALID)
             mine = proof is None and project == 'mine'
-            leased = dataclasses.replace(LEASES['live'], project_id=project)
+            leased = _booked(leases.BookingState.BOUND, project_id=project)
             self.assertIs(
                 Verdict.LEASE_PROVEN if mine and of_leases else refused,
-                admit.admit(claim, None, NOW, leased=leased))
+                admit.admit(claim, _view(None, leased)))
             held = dataclasses.replace(_held('in_use'), project_id=project)
             self.assertIs(
                 Verdict.PROVEN if mine and of_reservations else refused,
-                admit.admit(claim, held, NOW, leased=leased))
+                admit.admit(claim, _view(held, leased)))
         nobody = admit.Claim(bearer=admit.Bearer(None, True, True, True))
         self.assertIs(Verdict.PROOF_REQUIRED, admit.admit(
-            nobody, _held('in_use'), NOW, leased=LEASES['live']))
+            nobody, _view(_held('in_use'), *LEASES['live'])))
         self.assertIs(Verdict.PROOF_REQUIRED, admit.admit(
-            nobody, None, NOW, leased=LEASES['live']))
+            nobody, _view(None, *LEASES['live'])))
 
     def test_reservation_is_not_enough_for_a_leased_node(self):
         """Nor is an instance that a service vouches for."""
         for held in VOID:
             self.assertEqual(Verdict.PROOF_INVALID, admit.admit(
-                admit.Claim('reservation'), _held(held), NOW, False,
-                LEASES['live']))
+                admit.Claim('reservation'),
+                _view(_held(held), *LEASES['live'])))
             self.assertEqual(Verdict.PROOF_REQUIRED, admit.admit(
-                admit.Claim(None, 'instance'), _held(held), NOW, False,
-                LEASES['live']))
+                admit.Claim(None, 'instance'),
+                _view(_held(held), *LEASES['live'])))
 
     def test_what_is_deployed_with_a_reservation_is_nobody_elses(self):
         """The deploy was admitted although a lease was planned."""
         for held, lease in itertools.product(LIVE, LEASES.values()):
             self.assertEqual(Verdict.PROOF_INVALID, admit.admit(
-                admit.Claim('lease'), _held(held), NOW, False, lease))
+                admit.Claim('lease'), _view(_held(held), *lease)))
             self.assertEqual(Verdict.PROVEN, admit.admit(
-                admit.Claim('reservation'), _held(held), NOW, False, lease))
+                admit.Claim('reservation'), _view(_held(held), *lease)))
 
     def test_what_lasts_is_told_from_what_does_not(self):
         self.assertEqual({admit.Act.USE, admit.Act.TAKE},

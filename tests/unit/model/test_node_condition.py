@@ -103,7 +103,8 @@ class TestEverybodyAgrees(testtools.TestCase):
         for node in nodes():
             usable = node_condition.of(node) is Condition.USABLE
             self.assertEqual(usable, pick.why_not(
-                pick.NodeRequest('instance'), 'node', node, None, world.NOON,
+                pick.NodeRequest('instance'), 'node',
+                pick.Snapshot({'node': node}, {}, world.NOON),
                 world.ALL_NODES) is None, node)
             self.assertEqual(usable, self._standing(node).ready(), node)
 

@@ -20,10 +20,10 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
+from ironic_reservations.model import host_view
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
-from ironic_reservations.model import node_timeline
 from ironic_reservations.model import reasons
 from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
@@ -31,6 +31,7 @@ from tests import strategies
 
 NOW = strategies.NOW
 LATER = NOW + datetime.timedelta(minutes=5)
+TICK = datetime.timedelta(microseconds=1)
 ALL = visibility.Visibility(everything=True)
 OURS = visibility.Visibility(project_id='ours')
 
@@ -45,6 +46,12 @@ def _held(state=node_reservation.State.RESERVED, expires_at=LATER):
                                         None, expires_at, state)
 
 
+def _booked(starts_at, reservation_id='lease',
+            state=leases.BookingState.PLANNED):
+    return leases.NodeBooking(0, reservation_id, 0, 'node', starts_at,
+                              max(LATER, starts_at + TICK), state)
+
+
 #: Each reason alone, in the order of precedence.
 CAUSES = (
     (reasons.RESOURCE_CLASS_MISMATCH, {'resource_class': 'silver'}),
@@ -54,7 +61,7 @@ CAUSES = (
     (reasons.RETIRED, {'retired': True}),
     (reasons.MAINTENANCE, {'maintenance': True}),
     (reasons.RESERVED, {'reservation': _held()}),
-    (reasons.LEASED, {'leased': leases.Leased(True, 'lease', LATER)}),
+    (reasons.LEASED, {'bookings': (_booked(NOW),)}),
     (reasons.INSTANCE_BOUND, {'instance_uuid': 'someone'}),
     (reasons.WRONG_STATE, {'provision_state': 'deploying'}),
     (reasons.POWER_UNKNOWN, {'powered': False}),
@@ -65,12 +72,15 @@ CAUSES = (
 
 
 def _why_not(ask=ASK, sees=ALL, **changed):
-    occupancy = node_timeline.Occupancy(
-        changed.pop('reservation', None), changed.pop('busy_until', None),
-        changed.pop('leased', leases.UNLEASED), changed.pop('closed', False),
-        changed.pop('unheld', None))
-    node = dataclasses.replace(FREE, **changed)
-    return pick.why_not(ask, 'node', node, occupancy, NOW, sees)
+    view = host_view.HostView(
+        'node', NOW, changed.pop('reservation', None),
+        changed.pop('bookings', ()),
+        busy_until=changed.pop('busy_until', None))
+    barred = ['node'] if changed.pop('closed', False) else ()
+    unheld = {'node': changed.pop('unheld', None)}
+    return pick.why_not(ask, 'node', pick.Snapshot(
+        {'node': dataclasses.replace(FREE, **changed)}, {'node': view}, NOW,
+        None, barred, unheld), sees)
 
 
 def _snapshot(*nodes):
@@ -122,7 +132,7 @@ class TestReasons(testtools.TestCase):
                          _why_not(**everything).code)
 
     def test_unknown_and_invisible_node_look_the_same(self):
-        unknown = pick.why_not(ASK, 'node', None, None, NOW, OURS)
+        unknown = pick.why_not(ASK, 'node', _snapshot(), OURS)
         for _, changed in (('free', {}), *CAUSES):
             self.assertEqual(unknown, _why_not(sees=OURS, owner='theirs',
                                                **changed))
@@ -137,9 +147,8 @@ class TestReasons(testtools.TestCase):
         self.assertEqual(reasons.NODE_NOT_FOUND, _why_not(sees=nobody).code)
 
     def test_reservation_is_void_from_its_instant_on(self):
-        tick = datetime.timedelta(microseconds=1)
         self.assertEqual(reasons.RESERVED, _why_not(
-            reservation=_held(expires_at=NOW + tick)).code)
+            reservation=_held(expires_at=NOW + TICK)).code)
         self.assertIsNone(_why_not(reservation=_held(expires_at=NOW)))
 
     def test_reservation_in_use_binds_beyond_its_end(self):
@@ -216,15 +225,16 @@ class TestPromises(testtools.TestCase):
                  for place in range(len(later))}
         return pick.pick(
             pick.NodeRequest('instance', tuple(nodes)), pick.Snapshot(
-                nodes, {str(place): node_timeline.Occupancy(
-                    leased=leases.Leased(later=moment))
-                    for place, moment in enumerate(later)}, NOW, until), ALL)
+                nodes, {str(place): host_view.HostView(
+                    str(place), NOW, bookings=(_booked(moment),))
+                    for place, moment in enumerate(later)
+                    if moment is not None}, NOW, until), ALL)
 
     def test_lease_that_starts_at_the_end_is_no_obstacle(self):
         self.assertEqual('0', self._pick(LATER, LATER).node.uuid)
 
     def test_lease_that_starts_before_the_end_is_one(self):
-        early = LATER - datetime.timedelta(microseconds=1)
+        early = LATER - TICK
         refused = self._pick(LATER, early)
         self.assertEqual([(reasons.PROMISED, early)],
                          [(reason.code, reason.since)
@@ -237,7 +247,7 @@ class TestPromises(testtools.TestCase):
                                  self._pick(None, LATER).promised])
 
     def test_picked_node_tells_which_before_it_might_be_had(self):
-        picked = self._pick(LATER, NOW, NOW, None, NOW)
+        picked = self._pick(LATER, NOW + TICK, NOW + TICK, None, NOW + TICK)
         self.assertEqual(('2', ['0', '1']), (
             picked.node.uuid, [node.uuid for node in picked.promised]))
 
@@ -246,13 +256,13 @@ class TestPromises(testtools.TestCase):
                                lease_reservation_id='mine')
         for holder, code in (('mine', None), ('theirs', reasons.LEASED),
                              (None, reasons.LEASED)):
-            reason = pick.why_not(
-                ask, 'node', FREE, node_timeline.Occupancy(
-                    leased=leases.Leased(True, holder, LATER)), NOW, ALL)
+            reason = _why_not(ask, bookings=(_booked(
+                NOW, holder or 'mine', leases.BookingState.PLANNED
+                if holder else leases.BookingState.ENDING),))
             self.assertEqual(code, reason and reason.code)
 
     def test_nobody_is_told_whose_lease_it_is(self):
-        reason = _why_not(leased=leases.Leased(True, 'secret', LATER))
+        reason = _why_not(bookings=(_booked(NOW, 'secret'),))
         self.assertEqual(LATER, reason.until)
         self.assertNotIn('secret', str(reason.as_dict()))
 
@@ -268,10 +278,9 @@ class TestProperties(testtools.TestCase):
                        data.draw(st.sampled_from(strategies.CLASSES)),
                        data.draw(strategies.trait_sets))
         obstacles = [
-            pick.why_not(ask, uuid, snapshot.nodes.get(uuid),
-                         snapshot.occupancies.get(uuid), NOW, sees)
-            or pick.promise(uuid, snapshot.occupancies.get(uuid),
-                            snapshot.until) for uuid in order]
+            pick.why_not(ask, uuid, snapshot, sees)
+            or pick.promise(snapshot.view(uuid), snapshot.until)
+            for uuid in order]
         outcome = pick.pick(ask, snapshot, sees)
         self.assertEqual(
             [reason.node_uuid for reason in (
@@ -295,14 +304,16 @@ class TestProperties(testtools.TestCase):
             self.assertEqual(len(snapshot.nodes), len(outcome.reasons))
             return
         node = outcome.node
-        held = snapshot.occupancies.get(node.uuid, node_timeline.Occupancy())
+        held = snapshot.view(node.uuid)
         self.assertTrue(sees.sees(node))
         self.assertEqual(('available', None, False, False, True),
                          (node.provision_state, node.instance_uuid,
                           node.maintenance, node.retired, node.reservable))
-        self.assertFalse(held.reservation and held.reservation.live(NOW))
+        self.assertFalse(held.row and held.row.live(NOW))
         self.assertFalse(held.busy_until and held.busy_until > NOW)
-        self.assertFalse(held.closed or held.leased.held)
-        if held.leased.later is not None:
-            self.assertIsNotNone(snapshot.until)
-            self.assertGreaterEqual(held.leased.later, snapshot.until)
+        self.assertFalse(node.uuid in snapshot.barred or any(
+            booking.has_node(NOW) for booking in held.bookings))
+        for booking in held.bookings:
+            if booking.to_come(NOW):
+                self.assertIsNotNone(snapshot.until)
+                self.assertGreaterEqual(booking.starts_at, snapshot.until)

@@ -36,6 +36,7 @@ from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.controllers.v1 import lease_shape
 from ironic_reservations.api.controllers.v1 import visible_properties
 from ironic_reservations.api.types import basic
+from ironic_reservations.api.types import dates
 from ironic_reservations.api.types import lease as lease_types
 from ironic_reservations.api.types import lease_body
 from ironic_reservations.engine import default_condition
@@ -105,16 +106,23 @@ class LeasesController(rest.Controller):
         conf = self._engine.conf
         project = self._enforcer.visible_project(
             call.context, self._policy, basic.given(asked.project), 'leases')
+        now = self._engine.clock()
         given, since = basic.given(asked.limit), None
         limit = min(given or conf.api.max_limit, conf.api.max_limit)
         if given is None:
-            since = self._engine.clock() - datetime.timedelta(
-                days=conf.leases.listed)
+            since = now - datetime.timedelta(days=conf.leases.listed)
+        chosen = leases.Filter(
+            basic.given(asked.name), basic.given(asked.status),
+            basic.given(asked.node), *(
+                now if each == dates.NOW else basic.given(each)
+                for each in (asked.from_, asked.to)))
         page = [] if project == '' else lease_find.page(
-            self._engine, project, limit, basic.given(asked.marker), since)
+            self._engine, project, limit, basic.given(asked.marker), since,
+            chosen)
         more = {}
         if limit == len(page):
-            more['next'] = self._next(call, given and limit, page[-1].id)
+            more['next'] = self._next(call, given and limit, page[-1].id,
+                                      chosen)
         minor = call.own_minor
         texts = ','.join(self._texts.write(page, minor, _outside(
             self._engine, minor, page)))
@@ -123,12 +131,17 @@ class LeasesController(rest.Controller):
             + ''.join(f',"{name}":{expose.dumps(value)}'
                       for name, value in more.items()) + '}')
 
-    def _next(self, call: expose.Call, limit: int | None, last: str) -> str:
-        asked = {} if limit is None else {'limit': str(limit)}
-        asked['marker'] = last
-        project = basic.given(call.query.project)
-        if project is not None:
-            asked['project'] = project
+    def _next(self, call: expose.Call, limit: int | None, last: str,
+              chosen: leases.Filter) -> str:
+        asked = {
+            'limit': limit, 'marker': last,
+            'project': basic.given(call.query.project), 'name': chosen.name,
+            'status': chosen.statuses and ','.join(chosen.statuses),
+            'node': chosen.node_uuid,
+            'from': chosen.ends_after and dates.write(chosen.ends_after),
+            'to': chosen.starts_before and dates.write(chosen.starts_before)}
+        asked = {name: value for name, value in asked.items()
+                 if value is not None}
         base = url.root(call.environ, self._engine.conf)
         return f'{base}{_PATH}?{parse.urlencode(asked)}'
 

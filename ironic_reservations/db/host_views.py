@@ -1,0 +1,116 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Reads who has nodes, and who has them next, in one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+import datetime
+import functools
+import operator
+
+import sqlalchemy as sa
+
+from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import conditions
+from ironic_reservations.db import in_flight_requests as db_in_flight
+from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.db import tables
+from ironic_reservations.model import host_view
+from ironic_reservations.model import leases
+from ironic_reservations.model import maintenance
+from ironic_reservations.model import node_reservation
+
+_r = tables.reservations.c
+_m = tables.maintenance_nodes.c
+_BOOKED = 'booked_'
+_ROW = db_reservations.RESERVATION
+_BOOKING = db_bookings.BOOKING
+_ORDER = operator.attrgetter('starts_at', 'id')
+_START = operator.attrgetter('starts_at')
+_FOREVER = datetime.datetime.max.replace(tzinfo=datetime.UTC)
+
+
+def read(connection: sa.Connection, node_uuids: Collection[str],
+         now: datetime.datetime, until: datetime.datetime | None = None,
+         first: bool = False, windows: bool = False,
+         busy: bool = False) -> dict[str, host_view.HostView]:
+    """Return who has each of some nodes now, and who has it next.
+
+    :param until: bookings that start at or after this time are left out;
+        ``None``: none are.
+    :param first: whether all future bookings of a node are left out but the
+        first; others need not be read if there are many nodes.
+    :param windows: whether to read the maintenance windows.
+    :param busy: whether to read the requests in flight, with another query.
+    """
+    result = connection.execute(_views(first, windows), {
+        'uuids': list(node_uuids), 'now': now, 'until': until or _FOREVER})
+    reservation = _ROW.reader(result)
+    booking = _BOOKING.reader(result, prefix=_BOOKED)
+    rows: dict[str, node_reservation.Reservation] = {}
+    bookings: dict[str, list[leases.NodeBooking]] = {}
+    maintained: dict[str, list[maintenance.NodeWindow]] = {}
+    for row in result:
+        uuid = row.booked_node_uuid
+        if row.immediate:
+            rows[uuid] = reservation(row)
+        elif row.immediate is None:
+            bookings.setdefault(uuid, []).append(booking(row))
+        else:
+            maintained.setdefault(uuid, []).append(maintenance.NodeWindow(
+                row.booked_reservation_id, uuid, row.booked_starts_at,
+                row.booked_ends_at, maintenance.State(row.booked_state)))
+    in_flight = (db_in_flight.read_busy(connection, node_uuids) if busy
+                 else {})
+    return {uuid: host_view.HostView(
+        uuid, now, rows.get(uuid),
+        tuple(sorted(bookings.get(uuid, ()), key=_ORDER)),
+        tuple(sorted(maintained.get(uuid, ()), key=_START)),
+        in_flight.get(uuid))
+        for uuid in node_uuids}
+
+
+@functools.cache
+def _views(first: bool, windows: bool) -> sa.SelectBase:
+    """Return the statement of :func:`read`, which is built once."""
+    # SELECT ... FROM reservations WHERE node_uuid IN (...) AND (immediate = 1
+    #   OR it has the node OR it is to come AND starts_at < ?
+    #     [AND starts_at = (SELECT MIN(starts_at) FROM reservations AS others
+    #       WHERE it is of the same node AND to come)])
+    # [UNION ALL SELECT 0, NULL, ..., window_id, ... FROM maintenance_nodes
+    #   WHERE node_uuid IN (...) AND (it has the node OR it is to come)]
+    now, uuids = conditions.NOW, sa.bindparam('uuids', expanding=True)
+    later = _r.starts_at < sa.bindparam('until', type_=tables.UTCDateTime)
+    if first:
+        others = tables.reservations.alias('others')
+        later &= _r.starts_at == sa.select(sa.func.min(
+            others.c.starts_at)).where(
+                others.c.node_uuid == _r.node_uuid,
+                conditions.to_come(now, others)).scalar_subquery()
+    booked = _BOOKING.labelled(_BOOKED)
+    promises = sa.select(_r.immediate, *_ROW.columns, *booked).where(
+        _r.node_uuid.in_(uuids), sa.or_(
+            _r.immediate == 1, conditions.has_node(now),
+            sa.and_(conditions.to_come(now), later)))
+    if not windows:
+        return promises
+    window = {f'{_BOOKED}reservation_id': _m.window_id,
+              f'{_BOOKED}node_uuid': _m.node_uuid,
+              f'{_BOOKED}starts_at': _m.starts_at,
+              f'{_BOOKED}ends_at': _m.ends_at, f'{_BOOKED}state': _m.state}
+    return sa.union_all(promises, sa.select(sa.literal_column('0'), *(
+        window.get(each.key, sa.null())
+        for each in (*_ROW.columns, *booked))).where(
+            _m.node_uuid.in_(uuids), sa.or_(
+                conditions.maintained(now), conditions.to_maintain(now))))
