@@ -73,6 +73,7 @@ class Server:
     task_state: str | None = None
     vcpus: int = 1
     extra_specs: dict[str, str] = dataclasses.field(default_factory=dict)
+    hints: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass
@@ -112,6 +113,7 @@ class SmallNova(fixtures.Fixture):
     :ivar busy: servers that cannot be deleted now.
     :ivar asked: the method and path of each request.
     :ivar answer: a status to answer everything with, and no reason.
+    :ivar versions: that it serves.
     :ivar client: one that asks it without HTTP.
     """
 
@@ -128,6 +130,7 @@ class SmallNova(fixtures.Fixture):
         self.asked: list[str] = []
         self._one_at_a_time = threading.Lock()
         self.answer: int | None = None
+        self.versions = ['compute 2.61', 'compute 2.100']
 
     def _setUp(self) -> None:
         self.client = nova.Nova(self.sender(), authenticated=False)
@@ -215,7 +218,7 @@ class SmallNova(fixtures.Fixture):
         if self.answer is not None:
             return self.answer, None
         try:
-            if version != 'compute 2.61':
+            if version not in self.versions:
                 raise _Refused(406, 'computeFault', 'that version')
             parts = [parse.unquote(part) for part
                      in url.path.removeprefix('/v2.1/').split('/')]
@@ -381,7 +384,7 @@ def _page(kind: str, query: dict[str, str],
 
 def _shown(uuid: str, server: Server) -> dict[str, Any]:
     return {'id': uuid, 'status': server.status,
-            'tenant_id': server.project,
+            'tenant_id': server.project, 'scheduler_hints': server.hints,
             'OS-EXT-STS:task_state': server.task_state,
             'flavor': {'vcpus': server.vcpus,
                        'extra_specs': server.extra_specs},

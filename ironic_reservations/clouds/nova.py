@@ -34,6 +34,8 @@ from ironic_reservations.clouds import sending
 
 #: The oldest version that shows the extra specs with a flavor.
 VERSION = '2.61'
+#: The first version that shows the scheduler hints of a server.
+_WITH_HINTS = '2.100'
 VERSION_HEADER = 'OpenStack-API-Version'
 
 Answer = answers.Answer
@@ -227,6 +229,16 @@ class Nova:
         body = self._read(f'/servers/{uuid}')
         return None if body is None else _server(body['server'])
 
+    def hint(self, uuid: str, name: str) -> Any:
+        """Return a scheduler hint with which a server was created.
+
+        :returns: ``None`` if it has no such hint, Nova shows no such server,
+            or its API is older than the version that shows hints.
+        """
+        body = self._read(f'/servers/{uuid}', _WITH_HINTS)
+        hints = None if body is None else body['server']['scheduler_hints']
+        return (hints or {}).get(name)
+
     def hypervisors(self) -> Iterator[Hypervisor]:
         """Read all hypervisors, page by page."""
         return map(_hypervisor, self._pages('hypervisors', {},
@@ -286,16 +298,17 @@ class Nova:
                 return
             marker = {'marker': body[kind][-1][key]}
 
-    def _read(self, path: str) -> Any:
+    def _read(self, path: str, version: str = VERSION) -> Any:
         try:
-            status, body = self._send('GET', path)
+            status, body = self._send('GET', path, version=version)
         except ksa_exc.ClientException as exc:
             raise errors.NovaUnavailable(
                 f'Nova cannot be reached ({type(exc).__name__}). '
                 + _remedy(503)) from exc
         if status == 200 and isinstance(body, dict):
             return body
-        if status == 404 and 'itemNotFound' in (body or {}):
+        if status == 404 and 'itemNotFound' in (body or {}) or (
+                status == 406 and version != VERSION):
             # Any other 404 comes from a proxy in front of Nova.
             return None
         raise errors.NovaUnavailable(
@@ -315,12 +328,13 @@ class Nova:
         return _judge(path, status, answer)
 
     def _send(self, method: str, path: str,
-              body: Any = None) -> tuple[int, Any]:
+              body: Any = None,
+              version: str = VERSION) -> tuple[int, Any]:
         return sending.request(
             self._sender, path, method, authenticated=self._authenticated,
             connect_retries=0, status_code_retries=0,
             headers={'Accept': 'application/json',
-                     VERSION_HEADER: f'compute {VERSION}'},
+                     VERSION_HEADER: f'compute {version}'},
             **({} if body is None else {'json': body}))
 
 

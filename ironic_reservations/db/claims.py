@@ -12,7 +12,7 @@
 
 """Rows of ``claims``: tasks that one process at a time does for all.
 
-Rows of :mod:`.request_keys` share the table. A row of any kind is
+Rows of ``features.keys`` share the table. A row of any kind is
 without effect once it has expired, and is deleted.
 """
 

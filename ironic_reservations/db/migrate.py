@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import contextlib
 import pathlib
 
 from alembic import command
@@ -26,6 +27,7 @@ from oslo_log import log
 import sqlalchemy as sa
 
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import histories
 from ironic_reservations.db import migration_lock
 from ironic_reservations.db import migration_turn
 from ironic_reservations.db import tables
@@ -41,7 +43,8 @@ _NOT_ASKED = frozenset({
     tables.nodes, tables.node_traits, tables.claims, tables.changes,
     tables.providers_seen, tables.placement_drift, tables.host_capabilities,
     tables.lease_reservations, tables.lease_events,
-    tables.maintenance_nodes, tables.usable_bookings, tables.observations})
+    tables.maintenance_nodes, tables.usable_bookings, tables.observations,
+    tables.histories})
 
 #: The message of alembic if another migration has changed the revision.
 _NOT_THE_REVISION = 'expected to match one row'
@@ -112,6 +115,10 @@ def upgrade(database: db_connection.Database, revision: str = 'head',
     :raises DatabaseUnavailable: the database does not answer, or refuses.
     """
     _run(database, command.upgrade, revision, wait)
+    # Another migration may have written it at the same time.
+    with contextlib.suppress(db_connection.Conflict), (
+            database.write()) as connection:
+        histories.note(connection)
 
 
 def create_schema(database: db_connection.Database) -> None:

@@ -62,7 +62,7 @@ def read(connection: sa.Connection, now: datetime.datetime,
             and here.host.node.generation == nodes[uuid].generation}
     promised, asked = _read_bookings(connection, hosts.keys() - same.keys())
     held = db_reservations.read_of_nodes(connection, few)
-    busy = db_in_flight.read_busy(connection, few)
+    busy = db_in_flight.read_used(connection, few)
     maintained = db_maintenance.read_of_nodes(connection, few)
     return {uuid: host_states.HostState(
         row.with_node(nodes[uuid]),

@@ -19,14 +19,17 @@ import types
 from typing import Any
 
 from ironic_reservations.db import claims as db_claims
+from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import change
 from ironic_reservations.features.enforcement import feature as enforcement
+from ironic_reservations.features.limits import configured
 from ironic_reservations.features.limits import feature
 from ironic_reservations.features.limits import limit_checks
-from ironic_reservations.features.limits import limits
+from ironic_reservations.features.limits import reservation_limits
 from ironic_reservations.features.notices import webhooks
-from ironic_reservations.features.owners import loans
 from ironic_reservations.features.queue import pull
+from ironic_reservations.model import limits
+from ironic_reservations.planner import loans
 from tests.processes import mix
 from tests.processes import mutations
 
@@ -63,12 +66,12 @@ def change_uncharged() -> None:
     'test_no_more_at_once_of_a_class_and_of_others_as_before')
 def class_limits_unseen() -> None:
     """How many hosts of a class a project may have, nobody looks at."""
-    whole = limits.of
+    whole = configured.of
 
     def broken(*arguments: Any, **more: Any) -> limits.Limits:
         return dataclasses.replace(whole(*arguments, **more),
                                    max_hosts_per_class={}, max_per_class={})
-    limits.of = broken
+    configured.of = broken
 
 
 @mutations.planted(
@@ -86,8 +89,8 @@ def limits_before_lock() -> None:
         check(part, connection)
         for kind, projects in ((limit_checks.KIND, {
                 write.after.project_id for write, _ in part.writes}),
-                (limits.RESERVATIONS, {each.project_id
-                                       for each in part.made})):
+                (reservation_limits.RESERVATIONS, {
+                    each.project_id for each in part.made})):
             queue_up(connection, kind, projects, part.change.planned_at)
     change.db_claims = types.SimpleNamespace(  # type: ignore[assignment]
         queue_up=lambda *arguments: None)
@@ -144,6 +147,6 @@ def queue_unlimited() -> None:
     """One that waits is moved to where its project has too much already."""
     def unlimited(*arguments: Any, **named: Any) -> limits.Limits:
         return limits.NONE
-    assert pull.limits is limits
-    pull.limits = types.SimpleNamespace(  # type: ignore[assignment]
-        of=unlimited)
+    assert pull.ceiling is ceiling
+    pull.ceiling = types.SimpleNamespace(  # type: ignore[assignment]
+        limits_of=unlimited, of_project=ceiling.of_project)

@@ -40,6 +40,7 @@ from ironic_reservations.api.types import dates
 from ironic_reservations.api.types import lease as lease_types
 from ironic_reservations.api.types import lease_body
 from ironic_reservations.engine import default_condition
+from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import retry
@@ -50,8 +51,6 @@ from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import refusal_messages
 from ironic_reservations.engine.leases import rehearsal
-from ironic_reservations.features.keys import request_keys
-from ironic_reservations.features.owners import lent as lease_lent
 from ironic_reservations.model import leases
 
 _PATH = f'/v{versions.MAJOR}/leases'
@@ -82,7 +81,7 @@ class LeasesController(rest.Controller):
             ((requested.hypervisor_properties, requested.resource_properties)
              for requested in request.reservations))
         request = default_condition.added(self._engine.conf, request)
-        allowed = caller_limits.of(self._engine.conf, self._enforcer, context,
+        allowed = caller_limits.of(self._engine, self._enforcer, context,
                                    'leases', context.project_id)
         with self._blockers_named(call):
             if basic.given(call.query.dry_run):
@@ -161,7 +160,7 @@ class LeasesController(rest.Controller):
             found)
         visible_properties.check(self._engine, self._enforcer, call.context,
                                  _new_texts(change, found))
-        allowed = caller_limits.of(self._engine.conf, self._enforcer,
+        allowed = caller_limits.of(self._engine, self._enforcer,
                                    call.context, 'leases', found.project_id)
         with self._blockers_named(call):
             if basic.given(call.query.dry_run):
@@ -303,15 +302,17 @@ def _outside(engine: Engine, minor: int, found: Sequence[leases.Lease]
         return None
     return lease_shape.Outside(
         lease_health.reasons(engine, found),
-        lease_lent.read(engine, found) if minor >= versions.LOANS else None)
+        None if minor < versions.LOANS else {
+            ident: ends for each in engine.features
+            for ident, ends in each.lent(engine, found).items()})
 
 
 def _change_key(call: expose.Call, engine: Engine,
-                lease_id: str) -> request_keys.Key | None:
+                lease_id: str) -> earlier.Key | None:
     """Return the identity of a request that changes a lease, if it has one."""
     given = request_key.read(call, engine)
     # The body counts as it was sent: "now" becomes another instant each time
     # it is parsed.
-    return None if given is None else request_keys.of_request(
+    return None if given is None else earlier.of_request(
         'change', call.context.project_id, given,
         {'lease': lease_id, 'change': call.document})
