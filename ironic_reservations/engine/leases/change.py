@@ -88,8 +88,9 @@ def _change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
             key: earlier.Key | None = None) -> _Changed:
     if allowed is None:
         allowed = ceiling.limits_of(engine, 'leases')
-    request = _Request(engine, lease_id, changes, project_id, dry_run,
-                       allowed, None if dry_run else key, permitted)
+    request = _Request(engine, lease_id, changes, project_id,
+                       ladder.Ladder(engine, dry_run), allowed,
+                       None if dry_run else key, permitted)
     try:
         return change_module.carry_out(engine, request.plan, dry_run=dry_run,
                                        refused=request.check_unserved)
@@ -99,11 +100,14 @@ def _change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
 
 
 class _Request:
-    """A change, and its memory between attempts."""
+    """A change, and its memory between attempts.
+
+    :param rungs: that of the change; offers are attempts of it.
+    """
 
     def __init__(self, engine: Engine, lease_id: str,
                  changes: leases.LeaseChange, project_id: str | None,
-                 dry_run: bool, allowed: limits.Limits,
+                 rungs: ladder.Ladder, allowed: limits.Limits,
                  key: earlier.Key | None,
                  permitted: leases.Lease | None) -> None:
         self._permitted = self._before = permitted
@@ -114,7 +118,7 @@ class _Request:
         self._changes = changes
         self._project_id = project_id
         self._allowed = allowed
-        self._ladder = ladder.Ladder(engine, dry_run)
+        self._ladder = rungs
 
     def plan(self) -> change_module.Planned[_Changed]:
         """Read, and plan the lease with its new terms."""
@@ -172,8 +176,9 @@ class _Request:
             refused, lease, self._changes, now, allowed, ceiling.of_project(
                 engine, allowed, lease.project_id, now, lease.id),
             lambda changes: _Request(
-                engine, self._lease_id, changes, self._project_id, True,
-                allowed, None, lease).plan().result)
+                engine, self._lease_id, changes, self._project_id,
+                self._ladder.for_offers(), allowed, None, lease
+                ).plan().result)
 
     def check_unserved(self, refusal: errors.ReservationError) -> None:
         """Check that no copy of the refused request was served meanwhile."""

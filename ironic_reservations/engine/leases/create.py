@@ -90,7 +90,8 @@ def _create(engine: Engine, request: leases.LeaseRequest, dry_run: bool,
         request = lease_flavors.read(engine, request)
     if allowed is None:
         allowed = ceiling.limits_of(engine, 'leases')
-    creation = _Request(engine, request, allowed, key, dry_run)
+    creation = _Request(engine, request, allowed, key,
+                        ladder.Ladder(engine, dry_run))
     try:
         return change.carry_out(engine, creation.plan, dry_run=dry_run,
                                 refused=creation.check_unserved)
@@ -107,11 +108,14 @@ def _known(engine: Engine, key: earlier.Key | None) -> earlier.Earlier:
 
 
 class _Request:
-    """A request, and its memory between attempts."""
+    """A request, and its memory between attempts.
+
+    :param rungs: that of the request; offers are attempts of it.
+    """
 
     def __init__(self, engine: Engine, request: leases.LeaseRequest,
                  allowed: limits.Limits, key: earlier.Key | None,
-                 dry_run: bool) -> None:
+                 rungs: ladder.Ladder) -> None:
         if not request.reservations:
             raise errors.InvalidValue(
                 'The lease has no reservations. Send at least one.')
@@ -125,7 +129,7 @@ class _Request:
         self._engine = engine
         self._request = request
         self._allowed = allowed
-        self._ladder = ladder.Ladder(engine, dry_run)
+        self._ladder = rungs
         self._key = key
         self._known = earlier.Earlier()
         self._lease_id = str(uuid_module.uuid4())
@@ -184,7 +188,7 @@ class _Request:
             # not on each offer.
             try:
                 _Request(self._engine, request, self._allowed, None,
-                         dry_run=True).plan()
+                         self._ladder.for_offers()).plan()
             except (errors.ReservationError, db_connection.Conflict):
                 continue
             made.append(lease_offers.within_limits(kind, now, request))

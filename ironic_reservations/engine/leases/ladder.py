@@ -171,6 +171,11 @@ class Ladder:
         compared, self._tried = self._tried, True
         return compared
 
+    def for_offers(self) -> Ladder:
+        """Return the ladder for offers: attempts without a commit."""
+        self._tried = True
+        return self
+
     def climb(self, plan: Callable[[Terms], _T], served: Callable[[_T], bool],
               asked: Callable[[_T], Asked]) -> _T:
         """Plan a request on each rung until it is served.

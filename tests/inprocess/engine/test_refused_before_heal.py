@@ -27,6 +27,7 @@ from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import heal as lease_heal
+from ironic_reservations.model import leases
 from tests import leasing
 from tests.inprocess.engine import timelines
 from tests.inprocess.timeline import windows
@@ -98,6 +99,15 @@ class TestRefusedBeforeHeal(timelines.TestCase):
         self.assertEqual('shortage', refused.details['reasons'][0]['code'])
         self.assertEqual(1, healed.call_count)
         self.assertEqual({self.gold}, self.hosts_of(self.planned))
+
+    def test_offers_of_a_refused_change_look_no_more_than_it_does(self):
+        """They are attempts of the same request."""
+        lease = self.leasing.create(5, 6, leasing.wish(properties=_GOLD))
+        heal = lease_heal.heal
+        with mock.patch.object(lease_heal, 'heal', side_effect=heal) as healed:
+            self.refuse(lease, reservations=(leases.LeaseReservationChange(
+                lease.reservations[0].id, 9, 9),))
+        self.assertEqual(1, healed.call_count)
 
     def hosts_of(self, lease):
         return {booking.node_uuid

@@ -31,6 +31,7 @@ from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import placeholders
 from ironic_reservations.engine.leases import refusal_messages
+from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import limits
@@ -327,7 +328,9 @@ class Task:
         """
         if not demands:
             return []
-        latest = self.after.end + ladder.AHEAD
+        latest = min(filter(None, (
+            self.after.end + ladder.AHEAD, request_checks.latest_end(
+                self.allowed, self.snapshot.now))))
         found = []
         for offer in offers.offers(
                 free, demands, instants.instant(self.snapshot.now),
