@@ -26,7 +26,6 @@ from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import new_terms
-from ironic_reservations.engine.leases import planned_change
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.engine.leases import request_checks
@@ -142,7 +141,7 @@ class _Request:
         if not _keeps_hosts(before, after, self._changes):
             replanned = self._replan(before, after, now)
             after = replanned.lease
-        planned = planned_change.of(before, after, replanned, now)
+        planned = lease_replan.change_of(before, after, replanned, now)
         planned.given = given
         if after.extensions != before.extensions:
             planned.wrong_after(request_checks.last_extension(self._allowed,

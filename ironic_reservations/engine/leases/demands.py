@@ -79,22 +79,14 @@ def wanted_of(here: host_states.HostState, row: leases.NodeBooking
                 if other.uuid == row.uuid)
 
 
-def unit_of(here: host_states.HostState, row: leases.NodeBooking) -> str:
-    """Return a key that rows have in common if they must share a host.
-
-    :param here: the host of the row.
-    """
-    asked = here.instances.get(row.reservation_id)
-    if asked is not None and asked.affinity:
-        return row.reservation_id
-    return host_states.name(row)
-
-
 def units(snapshot: snapshots.Snapshot, rows: Iterable[leases.NodeBooking]
           ) -> list[list[leases.NodeBooking]]:
     """Group rows that must be on the same host."""
     found: dict[str, list[leases.NodeBooking]] = {}
     for row in rows:
         here = snapshot.host_state(snapshot.host_set.number(row.node_uuid))
-        found.setdefault(unit_of(here, row), []).append(row)
+        asked = here.instances.get(row.reservation_id)
+        key = (row.reservation_id if asked is not None and asked.affinity
+               else host_states.name(row))
+        found.setdefault(key, []).append(row)
     return list(found.values())

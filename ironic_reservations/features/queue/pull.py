@@ -37,7 +37,6 @@ from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import find as lease_find
-from ironic_reservations.engine.leases import planned_change
 from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.features.queue import long_queue
 from ironic_reservations.features.queue import rows as db_queue
@@ -130,8 +129,8 @@ def _plan(engine: Engine, lease_id: str,
     if any(len(new.bookings) < len(old.bookings) for new, old in zip(
             after.reservations, before.reservations, strict=True)):
         return change.Planned(False)
-    planned = planned_change.of(before, after, replanned, now,
-                                change.Cause.MOVED_EARLIER)
+    planned = lease_replan.change_of(before, after, replanned, now,
+                                     change.Cause.MOVED_EARLIER)
     planned.wrong_after(after.start)
     return change.Planned(True, planned)
 

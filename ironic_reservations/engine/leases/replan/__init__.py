@@ -20,8 +20,10 @@ import datetime
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import ceiling
+from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.engine.leases.replan import pending as replan_pending
@@ -80,6 +82,29 @@ def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
     except errors.ReservationError:
         engine.snapshots.confirm(engine.database, snapshot)
         raise
+
+
+def change_of(before: leases.Lease, after: leases.Lease,
+              replanned: Replanned | None, now: datetime.datetime,
+              cause: change.Cause = change.Cause.REQUESTED) -> change.Change:
+    """Return the change of a lease, with all that makes room for it.
+
+    :param before: the lease as it was read.
+    :param after: the lease with its new terms and its new bookings.
+    :param replanned: the plan of these; ``None``: all bookings stay.
+    :param now: when that was planned.
+    """
+    planned = change.Change(now, writes=[change.Write(
+        before, after, cause, request_checks.due(after, now))],
+        subject=before.id)
+    planned.wrong_from(*lease_dates.passed_from(before, after, now))
+    if after.start != before.start:
+        planned.wrong_from(*lease_dates.begun_from(after, now))
+    if replanned is not None:
+        planned.difference = replanned.difference
+        planned.snapshot = replanned.snapshot
+        planned.writes = [*planned.writes, *replanned.slid]
+    return planned
 
 
 def earliest(engine: Engine, before: leases.Lease, first: datetime.datetime,
