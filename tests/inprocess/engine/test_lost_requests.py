@@ -105,6 +105,18 @@ class TestLostRequest(_TestCase):
         self.assertEqual(1, self.other.engine.snapshots.other_histories)
         self.assertEqual([], self.rows())
 
+    def test_loss_that_could_not_be_written_is_not_forgotten(self):
+        """The database that was just restored is slow, or has a deadlock."""
+        dump = gone_back.Dump(self.engine.database)
+        admission.admit(self.other.engine, self.node)
+        dump.restore()
+        self.world.lose_next_write(after=False, engine=self.other.engine)
+        self.assertRaises(errors.DatabaseUnavailable, self.compare, self.other)
+        self.compare(self.other)
+        self.assert_kept()
+        self.assertEqual(1, self.other.engine.snapshots.other_histories)
+        self.assert_settled()
+
     def test_history_that_is_lost_again_begins_again(self):
         """Between the two, nothing but the first loss was written."""
         dump = gone_back.Dump(self.engine.database)
