@@ -17,6 +17,7 @@ Of three on MariaDB two ended with "Table already exists".
 
 from __future__ import annotations
 
+import sqlalchemy as sa
 import testtools
 
 from ironic_reservations.db import connection as db_connection
@@ -27,11 +28,12 @@ from tests import world
 from tests.real import databases
 
 
-def _upgrade(url, barrier, outcomes):
-    database = db_connection.Database(world.configured(url))
+def _upgrade(url, barrier, outcomes, upgrade, how):
+    database = db_connection.Database(world.configured(
+        url, database__upgrade=how))
     barrier.wait()
     try:
-        migrate.upgrade(database)
+        upgrade(database)
         outcomes.put(migrate.version(database))
     except BaseException as exc:
         outcomes.put(repr(exc))
@@ -45,21 +47,26 @@ class _AtOnceOn:
     def setUp(self) -> None:
         super().setUp()
         self.url = self.useFixture(databases.Database(self.kind)).url
-        self.database = db_connection.Database(world.configured(self.url))
+        self.database = db_connection.Database(world.configured(
+            self.url, database__upgrade='on_start'))
         self.addCleanup(self.database.close)
 
-    def test_three_at_once_all_succeed(self) -> None:
-        """None ends with an error, and the schema is whole."""
+    def _at_once(self, upgrade, how='by_command'):
+        """Return what came of three processes that upgrade at once."""
         barrier, outcomes = forks.CONTEXT.Barrier(3), forks.CONTEXT.Queue()
-        started = [forks.CONTEXT.Process(target=_upgrade,
-                                         args=(self.url, barrier, outcomes))
+        started = [forks.CONTEXT.Process(
+            target=_upgrade, args=(self.url, barrier, outcomes, upgrade, how))
                    for _ in range(3)]
         for process in started:
             process.start()
-        self.assertEqual([migrate.head()] * 3,
-                         [outcomes.get(timeout=300) for _ in started])
+        found = [outcomes.get(timeout=300) for _ in started]
         for process in started:
             process.join()
+        return found
+
+    def test_three_at_once_all_succeed(self) -> None:
+        """None ends with an error, and the schema is whole."""
+        self.assertEqual([migrate.head()] * 3, self._at_once(migrate.upgrade))
 
     def test_one_that_does_not_come_to_an_end_is_told_of(self) -> None:
         """After the limit, in words; nothing has been changed."""
@@ -71,7 +78,26 @@ class _AtOnceOn:
         self.assertIsNone(migrate.version(self.database))
 
 
+class _OnStart(_AtOnceOn):
+    """A server, whose tables are upgraded at a start only by the option."""
+
+    def test_three_that_start_at_once_upgrade_where_they_may(self) -> None:
+        self.assertEqual([None] * 3, self._at_once(migrate.at_start))
+        self.assertEqual([migrate.head()] * 3,
+                         self._at_once(migrate.at_start, 'on_start'))
+
+    def test_start_leaves_the_tables_of_a_later_release(self) -> None:
+        migrate.upgrade(self.database)
+        with self.database.write() as opened:
+            opened.execute(sa.text(
+                "UPDATE alembic_version SET version_num = '9999'"))
+        migrate.at_start(self.database)
+        self.assertEqual('9999', migrate.version(self.database))
+
+
 for _kind in databases.KINDS:
     _name = f'TestAtOnceOn{_kind.title()}'
-    globals()[_name] = type(_name, (_AtOnceOn, testtools.TestCase),
-                            {'kind': _kind, '__module__': __name__})
+    globals()[_name] = type(
+        _name, (_AtOnceOn if _kind == 'sqlite' else _OnStart,
+                testtools.TestCase),
+        {'kind': _kind, '__module__': __name__})

@@ -31,7 +31,7 @@ def _start(url, barrier, left_over):
     database = connection.Database(world.configured(url))
     barrier.wait()
     try:
-        migrate.ensure_sqlite(database)
+        migrate.at_start(database)
         left_over.put(migrate.version(database))
     except BaseException as exc:
         left_over.put(repr(exc))
@@ -46,7 +46,7 @@ def _start_and_die(url, statements):
             os.kill(os.getpid(), signal.SIGKILL)
     # NOTE: of all engines: migrations have one of their own.
     sa.event.listen(sa.Engine, 'before_cursor_execute', count)
-    migrate.ensure_sqlite(connection.Database(world.configured(url)))
+    migrate.at_start(connection.Database(world.configured(url)))
 
 
 class TestFirstStart(migrating.MigrationTestCase):
@@ -76,7 +76,7 @@ class TestFirstStart(migrating.MigrationTestCase):
             process.join()
             database = connection.Database(world.configured(url))
             self.addCleanup(database.close)
-            migrate.ensure_sqlite(database)
+            migrate.at_start(database)
             self.assertEqual(migrate.head(), migrate.version(database))
             exits.append(process.exitcode)
             if process.exitcode != -signal.SIGKILL:
