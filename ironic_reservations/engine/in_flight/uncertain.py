@@ -21,6 +21,7 @@ Until then the node is promised to nobody.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterator
 import datetime
 
 from oslo_log import log
@@ -38,8 +39,8 @@ LOG = log.getLogger(__name__)
 
 #: Longer than a conductor tries to get the lock of a node, in seconds.
 BETWEEN_CHECKS = 10.0
-#: More requests than are ever in flight at a time.
-_MOST = 1000
+#: How many requests are read at once. A lost history leaves one for each node.
+_PAGE = 1000
 
 
 class Uncertain:
@@ -59,11 +60,8 @@ class Uncertain:
         :raises DatabaseUnavailable: the database does not answer.
         """
         self._silent = {}
-        with self._engine.database.read() as connection:
-            rows = db_in_flight.read_overdue(connection, self._engine.clock(),
-                                            _MOST)
         waits: dict[int, str] = {}
-        for row in rows:
+        for row in self._overdue():
             if not goes_on():
                 return
             try:
@@ -81,6 +79,17 @@ class Uncertain:
                         'and the node is promised to nobody until it is: %s',
                         row.node_uuid, why)
         self._waits = waits
+
+    def _overdue(self) -> Iterator[in_flight.InFlight]:
+        """Read the requests page by page, the oldest first."""
+        now, last = self._engine.clock(), None
+        while True:
+            with self._engine.database.read() as connection:
+                page = db_in_flight.read_overdue(connection, now, _PAGE, last)
+            yield from page
+            if len(page) < _PAGE:
+                return
+            last = page[-1]
 
     def _close_if_known(self, row: in_flight.InFlight) -> str | None:
         """Close a request if its outcome is known, or return the obstacle."""

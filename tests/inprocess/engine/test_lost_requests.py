@@ -16,11 +16,14 @@ The new history has no row of it, so nobody knows that a conductor may still
 carry it out.
 """
 
+from unittest import mock
+
 from ironic_reservations import errors
 from ironic_reservations.cmd import restored
 from ironic_reservations.db import tables
 from ironic_reservations.engine import lost_requests
 from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import uncertain
 from tests import gone_back
 from tests import servers
 from tests.inprocess.engine import timelines
@@ -144,6 +147,18 @@ class TestLostRequest(_TestCase):
         self.assertEqual(30, (later['expires_at']
                               - row['expires_at']).total_seconds())
         self.assert_settled()
+
+    def test_node_of_a_dead_conductor_holds_up_no_others(self):
+        """All have the same date, and more than are read at once are dead."""
+        others = self.leasing.hosts(2)
+        self.world.ironic.conductors[self.node] = 'dead'
+        self.world.ironic.silent = {'dead'}
+        self.is_restored()
+        with mock.patch.object(uncertain, '_PAGE', 1):
+            self.world.find_out()
+        self.assert_kept()
+        for each in others:
+            self.world.reserve(each)
 
     def test_plan_of_before_is_not_committed(self):
         """The rows of the node are the same in both histories."""

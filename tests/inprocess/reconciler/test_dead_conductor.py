@@ -17,6 +17,8 @@ nodes was waited for in turn, in the pass that also reads nodes and flags
 leases, and whatever had another conductor came behind all of them.
 """
 
+from unittest import mock
+
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import uncertain
 from tests import world
@@ -55,6 +57,11 @@ class TestDeadConductor(world.TestCase):
         self.assertEqual({*self.nodes[:4]}, self.kept())
         self.ironic.silent.clear()
         self.assertEqual(set(), self.kept())
+
+    def test_nodes_of_others_come_free_behind_more_than_are_read_at_once(self):
+        """A lost history leaves one such request for each node of a fleet."""
+        with mock.patch.object(uncertain, '_PAGE', 3):
+            self.assertEqual({*self.nodes[:4]}, self.kept())
 
     def test_a_process_that_has_lost_its_claim_stops(self):
         self.ironic.asked.clear()
