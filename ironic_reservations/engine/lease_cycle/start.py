@@ -95,10 +95,12 @@ class _Observed:
 
         What is over ends when it is put back, which has no date.
         """
-        return min((at for view in self.views.values() for at in (
-            view.maintained_until,
-            view.reservation and view.reservation.expires_at)
-            if at is not None and at > view.now), default=None)
+        ends = [(view.now, view.maintained_until)
+                for view in self.views.values()]
+        ends += [(view.now, view.reservation.expires_at)
+                 for view in self.views.values() if view.reservation]
+        return min((at for now, at in ends if at is not None and at > now),
+                   default=None)
 
     def suits(self, booking: leases.NodeBooking,
               node: mirrored_node.Node | None) -> bool:
