@@ -23,21 +23,9 @@ import testtools
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import migrate
 from ironic_reservations.db import migration_lock
-from tests import forks
 from tests import world
+from tests.processes.schema import at_once
 from tests.real import databases
-
-
-def _upgrade(url, barrier, outcomes, upgrade, how):
-    database = db_connection.Database(world.configured(
-        url, database__upgrade=how))
-    barrier.wait()
-    try:
-        upgrade(database)
-        outcomes.put(migrate.version(database))
-    except BaseException as exc:
-        outcomes.put(repr(exc))
-        raise
 
 
 class _AtOnceOn:
@@ -51,22 +39,10 @@ class _AtOnceOn:
             self.url, database__upgrade='on_start'))
         self.addCleanup(self.database.close)
 
-    def _at_once(self, upgrade, how='by_command'):
-        """Return what came of three processes that upgrade at once."""
-        barrier, outcomes = forks.CONTEXT.Barrier(3), forks.CONTEXT.Queue()
-        started = [forks.CONTEXT.Process(
-            target=_upgrade, args=(self.url, barrier, outcomes, upgrade, how))
-                   for _ in range(3)]
-        for process in started:
-            process.start()
-        found = [outcomes.get(timeout=300) for _ in started]
-        for process in started:
-            process.join()
-        return found
-
     def test_three_at_once_all_succeed(self) -> None:
         """None ends with an error, and the schema is whole."""
-        self.assertEqual([migrate.head()] * 3, self._at_once(migrate.upgrade))
+        self.assertEqual([migrate.head()] * 3, at_once.versions(
+            migrate.upgrade, [self.url] * 3))
 
     def test_one_that_does_not_come_to_an_end_is_told_of(self) -> None:
         """After the limit, in words; nothing has been changed."""
@@ -82,9 +58,10 @@ class _OnStart(_AtOnceOn):
     """A server, whose tables are upgraded at a start only by the option."""
 
     def test_three_that_start_at_once_upgrade_where_they_may(self) -> None:
-        self.assertEqual([None] * 3, self._at_once(migrate.at_start))
-        self.assertEqual([migrate.head()] * 3,
-                         self._at_once(migrate.at_start, 'on_start'))
+        urls = [self.url] * 3
+        self.assertEqual([None] * 3, at_once.versions(migrate.at_start, urls))
+        self.assertEqual([migrate.head()] * 3, at_once.versions(
+            migrate.at_start, urls, database__upgrade='on_start'))
 
     def test_start_leaves_the_tables_of_a_later_release(self) -> None:
         migrate.upgrade(self.database)
