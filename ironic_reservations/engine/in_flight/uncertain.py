@@ -50,7 +50,10 @@ class Uncertain:
         self._engine = engine
         self._ironic = ironic
         self._waits: dict[int, str] = {}
+        #: The conductors that were asked in this pass: why one is silent,
+        #: and since when the other ones had no older calls.
         self._silent: dict[str, str] = {}
+        self._answered: dict[str, datetime.datetime] = {}
 
     def settle_overdue(self,
                        goes_on: Callable[[], bool] = lambda: True) -> None:
@@ -59,7 +62,7 @@ class Uncertain:
         :param goes_on: called before each request; ``False`` ends the pass.
         :raises DatabaseUnavailable: the database does not answer.
         """
-        self._silent = {}
+        self._silent, self._answered = {}, {}
         waits: dict[int, str] = {}
         for row in self._overdue():
             if not goes_on():
@@ -107,10 +110,9 @@ class Uncertain:
             if row.state is in_flight.State.ACCEPTED:
                 return self._settle(row, self._ironic.node(row.node_uuid),
                                     now)
-        if not row.due(now, self._engine.conf.guard.rpc_timeout,
-                       BETWEEN_CHECKS):
+        if not self._due(row, now):
             return None
-        silent = self._ask_conductor(row.node_uuid)
+        silent = self._ask_conductor(row, now)
         if silent is not None:
             self._write_seen(row, None)
             return silent
@@ -125,22 +127,34 @@ class Uncertain:
         return (None if seen is not None else
                 f'Ironic is still at work on it ({node.provision_state})')
 
-    def _ask_conductor(self, node_uuid: str) -> str | None:
+    def _ask_conductor(self, row: in_flight.InFlight,
+                       now: datetime.datetime) -> str | None:
         """Ask the conductor of a node; return an error if it is silent.
 
-        A silent conductor is asked once in a pass, not once for each node:
-        each question waits for the whole RPC time-out.
+        A conductor is asked once in a pass, not once for each node: its answer
+        shows that it has no older calls for any node, and a silent one lets
+        each question wait for the whole RPC time-out. It is asked again for a
+        request that could not be judged yet when it was asked.
         """
-        conductor = self._ironic.conductor_of(node_uuid)
+        conductor = self._ironic.conductor_of(row.node_uuid)
         if conductor is not None and conductor in self._silent:
             return self._silent[conductor]
+        asked = None if conductor is None else self._answered.get(conductor)
+        if asked is not None and self._due(row, asked):
+            return None
         try:
-            self._ironic.ask_conductor(node_uuid)
+            self._ironic.ask_conductor(row.node_uuid)
         except errors.IronicUnavailable as exc:
             if conductor is not None:
                 self._silent[conductor] = str(exc)
             return str(exc)
+        if conductor is not None:
+            self._answered[conductor] = now
         return None
+
+    def _due(self, row: in_flight.InFlight, now: datetime.datetime) -> bool:
+        return row.due(now, self._engine.conf.guard.rpc_timeout,
+                       BETWEEN_CHECKS)
 
     def _allocated(self, row: in_flight.InFlight,
                    known: ironic_client.Allocation,
