@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -284,6 +285,13 @@ def is_over(write: Write[leases.Lease]) -> bool:
             and not write.before.puts_back
             and (write.after is None or write.after.status
                  is leases.LeaseStatus.TERMINATED))
+
+
+def slid(writes: Iterable[Write[Any]]
+         ) -> list[tuple[leases.Lease, leases.Lease]]:
+    """Return the leases that get other dates: as read, and as written."""
+    return [(write.before, write.after) for write in writes
+            if write.cause is Cause.SLID and write.before and write.after]
 
 
 def gone(change: Change) -> Iterator[tuple[leases.Lease,

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ironic_reservations.engine import change as change_module
     from ironic_reservations.engine import earlier as earlier_module
     from ironic_reservations.engine import Engine
+    from ironic_reservations.engine.leases import ladder
 
 #: Values that features keep from one attempt of a request to the next.
 Memory = MutableMapping[Hashable, object]
@@ -148,6 +149,11 @@ class Feature:
                      ) -> ceiling_module.FullClasses | None:
         """Return the resource classes that a project may not reserve."""
         return None
+
+    def rungs(self, engine: Engine,
+              asked: ladder.Asked) -> Iterable[ladder.Terms]:
+        """Return ways to plan a request that is refused as it is."""
+        return ()
 
     def undo(self, connection: sa.Connection,
              reservation: node_reservation.Reservation,

@@ -178,5 +178,4 @@ def _taken(now: timeline.Timeline, windows: Mapping[int, tuple[int, int]],
 
 def _without(there: timeline.Timeline, nodes: Iterable[int],
              names: Set[str]) -> timeline.Timeline:
-    return there.without([each for node in nodes for each in there.rows[node]
-                          if host_states.whole(each.id) in names])
+    return there.without(host_states.parts(there.rows, nodes, names))

@@ -16,7 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Container
+from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import datetime
 import functools
@@ -191,6 +194,17 @@ def whole(ident: str) -> str:
     :param ident: of a booking, or of a part of one.
     """
     return ident.partition(_PART)[0]
+
+
+def parts(rows: Sequence[Sequence[bookings.Booking]], numbers: Iterable[int],
+          names: Container[str]) -> list[bookings.Booking]:
+    """Return all parts of some bookings on some hosts.
+
+    :param rows: the bookings of all hosts on a timeline, by number.
+    :param names: the ids of the bookings.
+    """
+    return [each for number in numbers for each in rows[number]
+            if whole(each.id) in names]
 
 
 #: By the uuid of each row, the row and its booking as they were drawn last.

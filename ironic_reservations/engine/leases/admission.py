@@ -21,13 +21,14 @@ import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.engine import ceiling
+from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
+from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import refusal_messages
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import limits
@@ -35,14 +36,8 @@ from ironic_reservations.model import requirements
 from ironic_reservations.model import time_text
 from ironic_reservations.planner import allowance
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import offers
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
-
-#: Starts in whole minutes are preferred.
-_GRAIN = 60 * instants.SECOND
-#: How far ahead a queued lease may start if the operator sets no horizon.
-_QUEUE_HORIZON = datetime.timedelta(days=366)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,25 +63,17 @@ class Place:
     :ivar snapshot: on which it was planned.
     :ivar start: the start of the lease.
     :ivar plan: the hosts of the lease, and where others move to.
-    :ivar room: the leases whose dates change, if any.
+    :ivar slid: the leases whose dates change.
     """
 
     snapshot: snapshots.Snapshot
     start: datetime.datetime
     plan: plans.Plan
-    room: lease_slides.Slide | None = None
+    slid: Sequence[change.Write[leases.Lease]] = ()
 
 
 class Admission:
     """One attempt to find a place for a request, on one snapshot.
-
-    The steps, each for requests that the step before it cannot serve:
-
-    #. :meth:`alone`: the earliest start at which all other leases keep their
-       dates; they may move to other hosts.
-    #. :meth:`with_slides`: leases whose dates are open start at another time.
-    #. :meth:`queued`: a start later than the requested one, if the request
-       may wait.
 
     :param starts: the starts that the request allows.
     :param project: the usage of its project, and how much more it may have.
@@ -101,11 +88,36 @@ class Admission:
         self._engine = engine
         self._wanted = wanted
         self._starts = starts
-        self.snapshot = snapshot
+        self._snapshot = snapshot
         self._project = project
         self._outrun = outrun
+        self._refused: Place | plans.Refusal
+        # If its dates are open, not all starts are tried at first.
+        self._proved = starts.fixed
 
-    def alone(self) -> Place | plans.Refusal:
+    def plan(self, terms: ladder.Terms) -> Place | plans.Refusal:
+        """Plan it with the terms of a rung.
+
+        :returns: a place; or the reason why there is none at the earliest
+            start.
+        :raises LeaseLimit: there are free hosts, but the project may not have
+            them.
+        :raises Conflict: the snapshot is outdated, or a lease that would get
+            other dates has changed since it was read.
+        """
+        found: Place | plans.Refusal | None
+        if terms.others is not None:
+            found = self._beside(terms.others)
+        elif terms.latest_end is not None:
+            found = self._until(terms.latest_end)
+        else:
+            found = self._refused = self._alone()
+            if isinstance(found, plans.Refusal):
+                self._engine.snapshots.confirm(self._engine.database,
+                                               self._snapshot)
+        return found if isinstance(found, Place) else self._refused
+
+    def _alone(self) -> Place | plans.Refusal:
         """Plan it while all other leases keep their dates.
 
         :raises LeaseLimit: there are free hosts, but the project may not have
@@ -114,15 +126,14 @@ class Admission:
         request, starts = self._wanted.request, self._starts
         first = starts.first
         if request.flexible is None or self._project.permits(starts.at(first)):
-            outcome = self._plan(first)
-            if starts.fixed or isinstance(outcome, plans.Plan):
-                return self._place(first, outcome)
-        least = self._least(self.snapshot, first)
-        start = self._earliest(
-            least, instants.instant(starts.last) + _length(least))
+            found = self._plan(first)
+            if starts.fixed or isinstance(found, Place):
+                return found
+        least = self._least(self._snapshot, first)
+        start = self._earliest(least, starts.at(starts.last).end)
         if start is not None and start <= starts.last:
-            return self._place(start, self._plan(start))
-        outcome = planning.plan(self.snapshot.timeline, least,
+            return self._plan(start)
+        outcome = planning.plan(self._snapshot.timeline, least,
                                 hard_requests.limits())
         if isinstance(outcome, plans.Plan):
             # There are hosts, so a limit of the project is in the way;
@@ -131,71 +142,54 @@ class Admission:
                                 starts.at(first).end)
         return self._place(first, outcome)
 
-    def with_slides(self) -> Place | bool:
-        """Plan it with leases whose dates are open at other dates.
-
-        :returns: if there is no place, whether that is proved.
-        :raises Conflict: one of these leases has changed since it was read.
-        """
-        wanted, starts = self._wanted, self._starts
+    def _beside(self, others: ladder.Others) -> Place | None:
+        """Plan it with other dates for some leases."""
+        engine, wanted, starts = self._engine, self._wanted, self._starts
+        snapshot = engine.snapshots.snapshot(
+            engine.database, self._snapshot.now,
+            [*wanted.requirements, *others.wanted.values()])
 
         def held(start: int) -> list[allowance.Held]:
             begin = instants.moment(start)
             return allowance.least(starts.at(begin), begin)
 
-        def demands_of(snapshot: snapshots.Snapshot) -> list[bookings.Demand]:
-            # How much the project may have beyond the least depends on
-            # where its own leases slide to.
-            if wanted.allowed.counted:
-                return self._least(snapshot, starts.first)
-            return self._most(snapshot)
-
-        room = lease_slides.make_room(
-            self._engine, self.snapshot.now, wanted.requirements, demands_of,
-            lease_slides.SlideRequest(
-                wanted.request.project_id, wanted.allowed, starts.first,
-                starts.at(starts.last).end,
+        # How much the project may have beyond the least depends on where its
+        # own leases slide to.
+        demands = (self._least(snapshot, starts.first)
+                   if wanted.allowed.counted else self._most(snapshot))
+        room = others.find_room(
+            snapshot, snapshot.timeline, demands, ladder.RoomRequest(
+                wanted.request.project_id, wanted.allowed,
                 None if starts.fixed else instants.instant(starts.last), held,
                 lambda project, start: project.permits(
                     starts.at(instants.moment(start)))))
         if isinstance(room, bool):
-            return room
+            self._proved = room
+            return None
         return Place(room.snapshot, self._start(instants.moment(room.start)),
-                     room.plan, room)
+                     room.plan, room.writes)
 
-    def queued(self) -> Place | None:
-        """Plan the lease at a start later than the requested one.
+    def _until(self, latest_end: datetime.datetime
+               ) -> Place | plans.Refusal | None:
+        """Plan it at a start later than the requested ones."""
+        start = self._earliest(self._least(self._snapshot, self._starts.first),
+                               latest_end)
+        return None if start is None else self._plan(start)
 
-        :returns: ``None`` if it may not wait, or never finds a place.
-        """
-        request, starts = self._wanted.request, self._starts
-        if not request.queue:
-            return None
-        now = self.snapshot.now
-        latest = request_checks.latest_end(self._wanted.allowed, now) or (
-            max(request.end, now) + _QUEUE_HORIZON)
-        start = self._earliest(self._least(self.snapshot, starts.first),
-                               instants.instant(latest))
-        if start is None:
-            return None
-        place = self._place(start, self._plan(start))
-        return place if isinstance(place, Place) else None
-
-    def refusal(self, refused: plans.Refusal,
-                proved: bool) -> errors.LeaseRefused:
+    def refusal(self, refused: plans.Refusal) -> errors.LeaseRefused:
         """Return the answer to a request for which there is no place.
 
         :param refused: the reason at the earliest start.
-        :param proved: whether there is none in which others slide, either.
         """
         starts = self._starts
-        if not proved:
+        if not self._proved:
             refused = dataclasses.replace(refused,
                                           cause=plans.Cause.SEARCH_LIMIT)
         refusal = refusal_messages.refusal(
-            self.snapshot, starts.at(starts.first),
-            self._most(self.snapshot), refused,
-            request_checks.latest_end(self._wanted.allowed, self.snapshot.now),
+            self._snapshot, starts.at(starts.first),
+            self._most(self._snapshot), refused,
+            request_checks.latest_end(self._wanted.allowed,
+                                      self._snapshot.now),
             self._project)
         if starts.fixed:
             return refusal
@@ -208,7 +202,7 @@ class Admission:
                outcome: plans.Plan | plans.Refusal) -> Place | plans.Refusal:
         if isinstance(outcome, plans.Refusal):
             return outcome
-        return Place(self.snapshot, self._start(start), outcome)
+        return Place(self._snapshot, self._start(start), outcome)
 
     def _start(self, planned: datetime.datetime) -> datetime.datetime:
         """Return the start that a lease is given.
@@ -217,24 +211,23 @@ class Admission:
         may be seconds before the time of the plan.
         """
         first = self._starts.first
-        return first if planned <= max(first, self.snapshot.now) else planned
+        return first if planned <= max(first, self._snapshot.now) else planned
 
     def _earliest(self, least: Sequence[bookings.Demand],
-                  latest_end: int) -> datetime.datetime | None:
+                  latest_end: datetime.datetime) -> datetime.datetime | None:
         """Return the earliest start with hosts that the project may have."""
-        found = offers.earliest(
-            self.snapshot.timeline, least, latest_end, _GRAIN,
-            lambda moved: self._project.permits(
-                self._starts.at(instants.moment(moved[0].start))),
-            hard_requests.limits())
-        return instants.moment(found[0].start) if found else None
+        return ladder.earliest(
+            self._snapshot.timeline, least, latest_end,
+            lambda start: self._project.permits(self._starts.at(start)))
 
-    def _plan(self, start: datetime.datetime) -> plans.Plan | plans.Refusal:
+    def _plan(self, start: datetime.datetime) -> Place | plans.Refusal:
         """Plan for one start, with as many hosts as the project may have."""
         asked = self._starts.at(start)
-        return planning.plan(self.snapshot.timeline, self._demands(
-            self.snapshot, asked, start, self._project.mosts(
-                asked.reservations, start, asked.end)), hard_requests.limits())
+        return self._place(start, planning.plan(
+            self._snapshot.timeline, self._demands(
+                self._snapshot, asked, start, self._project.mosts(
+                    asked.reservations, start, asked.end)),
+            hard_requests.limits()))
 
     def _least(self, snapshot: snapshots.Snapshot,
                start: datetime.datetime) -> list[bookings.Demand]:
@@ -272,10 +265,6 @@ class Admission:
             for each, requested, most, requirement in zip(
                 self._wanted.ids, asked.reservations, mosts,
                 self._wanted.requirements, strict=True)]
-
-
-def _length(demands: Sequence[bookings.Demand]) -> int:
-    return demands[0].end - demands[0].start
 
 
 @dataclasses.dataclass(frozen=True)

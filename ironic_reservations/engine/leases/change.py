@@ -17,7 +17,6 @@ from __future__ import annotations
 import datetime
 
 from ironic_reservations import errors
-from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import earlier
@@ -25,18 +24,17 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine.leases import change_offers
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import find as lease_find
-from ironic_reservations.engine.leases import heal as lease_heal
+from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import new_terms
-from ironic_reservations.engine.leases import planned_change
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.model import leases
 from ironic_reservations.model import limits
+from ironic_reservations.planner import allowance
 
-#: A lease, and the bookings that move to make room for its change.
-_Changed = tuple[leases.Lease, lease_rehearsal.Displaced]
+#: A lease, and the change that was planned.
+_Changed = tuple[leases.Lease, change_module.Change | None]
 
 
 def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
@@ -89,8 +87,9 @@ def _change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
             key: earlier.Key | None = None) -> _Changed:
     if allowed is None:
         allowed = ceiling.limits_of(engine, 'leases')
-    request = _Request(engine, lease_id, changes, project_id, dry_run,
-                       allowed, None if dry_run else key, permitted)
+    request = _Request(engine, lease_id, changes, project_id,
+                       ladder.Ladder(engine, dry_run), allowed,
+                       None if dry_run else key, permitted)
     try:
         return change_module.carry_out(engine, request.plan, dry_run=dry_run,
                                        refused=request.check_unserved)
@@ -100,11 +99,14 @@ def _change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
 
 
 class _Request:
-    """A change, and its memory between attempts."""
+    """A change, and its memory between attempts.
+
+    :param rungs: that of the change; offers are attempts of it.
+    """
 
     def __init__(self, engine: Engine, lease_id: str,
                  changes: leases.LeaseChange, project_id: str | None,
-                 dry_run: bool, allowed: limits.Limits,
+                 rungs: ladder.Ladder, allowed: limits.Limits,
                  key: earlier.Key | None,
                  permitted: leases.Lease | None) -> None:
         self._permitted = self._before = permitted
@@ -114,9 +116,8 @@ class _Request:
         self._lease_id = lease_id
         self._changes = changes
         self._project_id = project_id
-        self._dry_run = dry_run
         self._allowed = allowed
-        self._tried = self._healed = False
+        self._ladder = rungs
 
     def plan(self) -> change_module.Planned[_Changed]:
         """Read, and plan the lease with its new terms."""
@@ -124,7 +125,7 @@ class _Request:
         now = engine.clock()
         before = self._read(now)
         given = [self._allowed, self._known]
-        unchanged = (before, lease_rehearsal.Displaced())
+        unchanged = (before, None)
         if self._known.ident is not None:
             return change_module.Planned(unchanged)
         after = new_terms.apply(engine.conf, before, self._changes, now,
@@ -140,15 +141,12 @@ class _Request:
         if not _keeps_hosts(before, after, self._changes):
             replanned = self._replan(before, after, now)
             after = replanned.lease
-        planned = planned_change.of(before, after, replanned, now)
+        planned = lease_replan.change_of(before, after, replanned, now)
         planned.given = given
         if after.extensions != before.extensions:
             planned.wrong_after(request_checks.last_extension(self._allowed,
                                                               before))
-        return change_module.Planned(
-            (after, lease_rehearsal.Displaced() if replanned is None
-             else lease_rehearsal.Displaced(replanned.difference.homes,
-                                            replanned.slid)), planned)
+        return change_module.Planned((after, planned), planned)
 
     def _read(self, now: datetime.datetime) -> leases.Lease:
         """Return the lease, and remember what is known of the request."""
@@ -177,8 +175,9 @@ class _Request:
             refused, lease, self._changes, now, allowed, ceiling.of_project(
                 engine, allowed, lease.project_id, now, lease.id),
             lambda changes: _Request(
-                engine, self._lease_id, changes, self._project_id, True,
-                allowed, None, lease).plan().result)
+                engine, self._lease_id, changes, self._project_id,
+                self._ladder.for_offers(), allowed, None, lease
+                ).plan().result)
 
     def check_unserved(self, refusal: errors.ReservationError) -> None:
         """Check that no copy of the refused request was served meanwhile."""
@@ -186,39 +185,41 @@ class _Request:
 
     def _replan(self, before: leases.Lease, after: leases.Lease,
                 now: datetime.datetime) -> lease_replan.Replanned:
-        """Plan the hosts again; move the dates of other leases if needed."""
+        """Plan the hosts again, on the ladder."""
         engine, changes, allowed = self._engine, self._changes, self._allowed
         project = ceiling.of_project(engine, allowed, before.project_id,
                                        now, before.id)
-        compared = self._dry_run or self._tried
-        self._tried = True
+        compared = self._ladder.is_compared()
         until = project.latest_end(before, after.end)
         window = _window(after, changes, allowed, now)
-        try:
-            replanned = lease_replan.replan(
-                engine, before, after, changes, now, until, project,
-                compared, window)
-        except errors.LeaseRefused as exc:
-            if not self._healed:
-                self._healed = True
-                if lease_heal.makes_room(engine):
-                    raise db_connection.Conflict(
-                        'bookings without a usable host have been planned '
-                        'anew') from exc
-            first, last = (after.start, after.start) if window is None else (
-                window.first, window.last)
-            others = lease_slides.read_others(
-                engine, now, first, last + (after.end - after.start),
-                before.id)
-            # If its own dates are open, not all starts have been tried.
-            if not others.leases and first == last:
-                raise
-            replanned = lease_replan.replan(
-                engine, before, after, changes, now, until, project,
-                window=window, sliding=lease_replan.Sliding(others, allowed))
+        first, last = (after.start, after.start) if window is None else (
+            window.first, window.last)
+
+        def plan(terms: ladder.Terms
+                 ) -> lease_replan.Replanned | errors.LeaseRefused:
+            try:
+                return lease_replan.replan(
+                    engine, before, after, changes, now, until, project,
+                    compared or terms.others is not None, allowed, window,
+                    terms.others)
+            except errors.LeaseRefused as exc:
+                return exc
+        replanned = self._ladder.climb(
+            plan, lambda found: isinstance(found, lease_replan.Replanned),
+            lambda _: ladder.Asked(
+                now, allowed, first, last, last + (after.end - after.start),
+                lease_id=before.id))
+        if isinstance(replanned, errors.LeaseRefused):
+            raise replanned
         if replanned.slid:
-            project = lease_slides.beside(engine, allowed, before,
-                                          replanned.slid, now)
+            slid = change_module.slid(replanned.slid)
+            project = ceiling.of_project(
+                engine, allowed, before.project_id, now, before.id,
+                *(was.id for was, _ in slid)).beside([
+                    each for _, lease in slid
+                    if lease.project_id == before.project_id
+                    for each in allowance.held(lease, lease.start,
+                                               lease.end)])
         project.check_lease(replanned.lease, before)
         return replanned
 
@@ -250,12 +251,14 @@ def _window(lease: leases.Lease, changes: leases.LeaseChange,
 def _keeps_hosts(before: leases.Lease, after: leases.Lease,
                  changes: leases.LeaseChange) -> bool:
     """Whether a change needs no new plan."""
-    return not changes.heal and all(
-        (one.least, one.most, one.hypervisor_properties,
-         one.resource_properties, one.instances)
-        == (other.least, other.most, other.hypervisor_properties,
-            other.resource_properties, other.instances)
-        for one, other in zip(before.reservations, after.reservations,
-                              strict=True)) and (
-        (before.start, before.end) == (after.start, after.end)) and not any(
-            requested.give_back for requested in changes.reservations)
+    return (not changes.heal and _needs(before) == _needs(after)
+            and not any(requested.give_back
+                        for requested in changes.reservations))
+
+
+def _needs(lease: leases.Lease) -> tuple[object, ...]:
+    """Return all that a plan for a lease depends on."""
+    return lease.start, lease.end, [
+        (each.least, each.most, each.hypervisor_properties,
+         each.resource_properties, each.instances)
+        for each in lease.reservations]

@@ -32,16 +32,16 @@ from ironic_reservations.engine.leases import admission
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import flavors as lease_flavors
 from ironic_reservations.engine.leases import granted as lease_granted
-from ironic_reservations.engine.leases import heal as lease_heal
+from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import offers as lease_offers
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.model import leases
 from ironic_reservations.model import limits
+from ironic_reservations.planner import plans
 
-#: A lease, and the bookings that move to make room for it.
-_Made = tuple[leases.Lease, lease_rehearsal.Displaced]
+#: A lease, and the change that was planned.
+_Made = tuple[leases.Lease, change.Change | None]
 
 
 def create(engine: Engine, request: leases.LeaseRequest,
@@ -86,11 +86,12 @@ def _create(engine: Engine, request: leases.LeaseRequest, dry_run: bool,
         # A repeated request is answered even if its flavor is gone.
         served = _served(engine, _known(engine, key))
         if served is not None:
-            return served, lease_rehearsal.Displaced()
+            return served, None
         request = lease_flavors.read(engine, request)
     if allowed is None:
         allowed = ceiling.limits_of(engine, 'leases')
-    creation = _Request(engine, request, allowed, key, dry_run)
+    creation = _Request(engine, request, allowed, key,
+                        ladder.Ladder(engine, dry_run))
     try:
         return change.carry_out(engine, creation.plan, dry_run=dry_run,
                                 refused=creation.check_unserved)
@@ -107,11 +108,14 @@ def _known(engine: Engine, key: earlier.Key | None) -> earlier.Earlier:
 
 
 class _Request:
-    """A request, and its memory between attempts."""
+    """A request, and its memory between attempts.
+
+    :param rungs: that of the request; offers are attempts of it.
+    """
 
     def __init__(self, engine: Engine, request: leases.LeaseRequest,
                  allowed: limits.Limits, key: earlier.Key | None,
-                 dry_run: bool) -> None:
+                 rungs: ladder.Ladder) -> None:
         if not request.reservations:
             raise errors.InvalidValue(
                 'The lease has no reservations. Send at least one.')
@@ -119,14 +123,13 @@ class _Request:
             request_checks.check_amounts(requested.least, requested.most,
                                          requested.resource_type,
                                          requested.instances)
-        requirements = [request_checks.requirement(
-            requested.hypervisor_properties, requested.resource_properties,
-            requested.instances) for requested in request.reservations]
+        requirements = [*map(request_checks.requirement_of,
+                             request.reservations)]
         request_checks.check_comparisons(requirements)
         self._engine = engine
         self._request = request
         self._allowed = allowed
-        self._dry_run = dry_run
+        self._ladder = rungs
         self._key = key
         self._known = earlier.Earlier()
         self._lease_id = str(uuid_module.uuid4())
@@ -134,7 +137,6 @@ class _Request:
             request, [str(uuid_module.uuid4()) for _ in request.reservations],
             requirements, allowed)
         self._outrun: set[str] = set()
-        self._tried = self._healed = False
 
     def plan(self) -> change.Planned[_Made]:
         """Read, and plan the lease with the bookings that make room for it."""
@@ -146,31 +148,30 @@ class _Request:
             served = _served(engine, self._known)
             if served is None:
                 raise db_connection.Conflict('the lease has been deleted')
-            return change.Planned((served, lease_rehearsal.Displaced()))
+            return change.Planned((served, None))
         starts = admission.starts_of(request, self._allowed, now)
         project = self._check(starts, now)
         snapshot = engine.snapshots.snapshot(
             engine.database, now, self._wanted.requirements,
-            compared=self._dry_run or self._tried)
-        self._tried = True
-        place = self._find_place(admission.Admission(
-            engine, self._wanted, starts, snapshot, project, self._outrun))
+            compared=self._ladder.is_compared())
+        search = admission.Admission(engine, self._wanted, starts, snapshot,
+                                     project, self._outrun)
+        place = self._ladder.climb(
+            search.plan, lambda found: isinstance(found, admission.Place),
+            lambda _: ladder.Asked(now, self._allowed, starts.first,
+                                   starts.last, starts.at(starts.last).end,
+                                   request.queue))
+        if isinstance(place, plans.Refusal):
+            raise search.refusal(place)
         lease = self._lease(starts, place, now)
-        room = place.room
-        slid = () if room is None else room.changes
-        changes = difference.compare(
-            place.snapshot, place.plan.draft,
-            frozenset() if room is None else room.own)
+        changes = difference.compare(place.snapshot, place.plan.draft,
+                                     ladder.names(place.slid))
         self._outrun.update(changes.seen.generations)
         making = change.Change(
-            now, changes, [change.Write(None, lease),
-                           *lease_slides.writes(slid, now)],
-            place.snapshot, lease.id,
-            [self._allowed, self._known])
-        making.wrong_from(*lease_dates.begun_from(lease, now),
-                          *lease_slides.fixed_from(slid))
-        return change.Planned(
-            (lease, lease_rehearsal.Displaced(changes.homes, slid)), making)
+            now, changes, [change.Write(None, lease), *place.slid],
+            place.snapshot, lease.id, [self._allowed, self._known])
+        making.wrong_from(*lease_dates.begun_from(lease, now))
+        return change.Planned((lease, making), making)
 
     def check_unserved(self, refusal: errors.ReservationError) -> None:
         """Check that no copy of the refused request was served meanwhile."""
@@ -187,7 +188,7 @@ class _Request:
             # not on each offer.
             try:
                 _Request(self._engine, request, self._allowed, None,
-                         dry_run=True).plan()
+                         self._ladder.for_offers()).plan()
             except (errors.ReservationError, db_connection.Conflict):
                 continue
             made.append(lease_offers.within_limits(kind, now, request))
@@ -212,25 +213,6 @@ class _Request:
     def _project(self, now: datetime.datetime) -> ceiling.Ceiling:
         return ceiling.of_project(self._engine, self._allowed,
                                   self._request.project_id, now)
-
-    def _find_place(self, search: admission.Admission) -> admission.Place:
-        """Return where the lease can be promised."""
-        found = search.alone()
-        if isinstance(found, admission.Place):
-            return found
-        self._engine.snapshots.confirm(self._engine.database, search.snapshot)
-        if not self._healed:
-            self._healed = True
-            if lease_heal.makes_room(self._engine):
-                raise db_connection.Conflict(
-                    'bookings without a usable host have been planned anew')
-        slid = search.with_slides()
-        if isinstance(slid, admission.Place):
-            return slid
-        later = search.queued()
-        if later is None:
-            raise search.refusal(found, proved=slid)
-        return later
 
     def _lease(self, starts: admission.Starts, place: admission.Place,
                now: datetime.datetime) -> leases.Lease:

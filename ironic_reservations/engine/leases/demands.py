@@ -19,6 +19,7 @@ from collections.abc import Iterable
 
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import request_checks
+from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import bookings
@@ -56,22 +57,26 @@ def of_rows(ident: str, rows: list[leases.NodeBooking], start: int, end: int,
               wanted=here.instances.get(group), group=group)
 
 
+def home(snapshot: snapshots.Snapshot, rows: list[leases.NodeBooking],
+         wanted: requirements.Requirement, hosts: int, margin: int,
+         ident: str | None = None) -> bookings.Demand:
+    """Return a demand for another host, for rows that must share one.
+
+    :param hosts: the hosts that are considered.
+    """
+    row = rows[0]
+    here = snapshot.host_state(snapshot.host_set.number(row.node_uuid))
+    return snapshot.loans.limit(of_rows(
+        ident or f'{host_states.name(row)}:home', rows,
+        instants.instant(row.starts_at), instants.instant(row.ends_at),
+        snapshot.eligible(wanted) & hosts, margin, here), row.project_id)
+
+
 def wanted_of(here: host_states.HostState, row: leases.NodeBooking
               ) -> requirements.Requirement:
     """Return the requirement of a row on a host."""
     return next(wanted for other, wanted in here.promised
                 if other.uuid == row.uuid)
-
-
-def unit_of(here: host_states.HostState, row: leases.NodeBooking) -> str:
-    """Return a key that rows have in common if they must share a host.
-
-    :param here: the host of the row.
-    """
-    asked = here.instances.get(row.reservation_id)
-    if asked is not None and asked.affinity:
-        return row.reservation_id
-    return host_states.name(row)
 
 
 def units(snapshot: snapshots.Snapshot, rows: Iterable[leases.NodeBooking]
@@ -80,5 +85,8 @@ def units(snapshot: snapshots.Snapshot, rows: Iterable[leases.NodeBooking]
     found: dict[str, list[leases.NodeBooking]] = {}
     for row in rows:
         here = snapshot.host_state(snapshot.host_set.number(row.node_uuid))
-        found.setdefault(unit_of(here, row), []).append(row)
+        asked = here.instances.get(row.reservation_id)
+        key = (row.reservation_id if asked is not None and asked.affinity
+               else host_states.name(row))
+        found.setdefault(key, []).append(row)
     return list(found.values())

@@ -136,7 +136,6 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
     for _ in range(_ROUNDS):
         left = []
         for rows in waiting:
-            booking = rows[0]
             # Each keeps its place until another is found, so that one
             # without another place does not lose its own.
             there = _without(snapshot, free, rows)
@@ -146,14 +145,8 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
             hidden = _hidden(snapshot, there, leaving,
                              vacated | _hosts(snapshot, rows))
             outcome = planning.plan(there.adding(hidden), [
-                snapshot.loans.limit(lease_demands.of_rows(
-                    f'{host_states.name(booking)}:home', rows,
-                    instants.instant(booking.starts_at),
-                    instants.instant(booking.ends_at),
-                    snapshot.eligible(wanted[booking]) & hosts, margin,
-                    snapshot.host_state(
-                        snapshot.host_set.number(booking.node_uuid))),
-                    booking.project_id)])
+                lease_demands.home(snapshot, rows, wanted[rows[0]], hosts,
+                                   margin)])
             if isinstance(outcome, plans.Refusal):
                 left.append(rows)
                 continue
@@ -202,8 +195,9 @@ def _without(snapshot: snapshots.Snapshot, there: timeline.Timeline,
     names = {host_states.name(row) for row in rows}
     drawn: list[bookings.Booking] = []
     for number in host_sets.members(_hosts(snapshot, rows)):
-        found = _parts(there, number, names)
-        if not found and _parts(snapshot.timeline, number, names):
+        found = host_states.parts(there.rows, (number,), names)
+        if not found and host_states.parts(snapshot.timeline.rows, (number,),
+                                           names):
             return None
         drawn.extend(found)
     return there.without(drawn)
@@ -231,9 +225,3 @@ def _hosts(snapshot: snapshots.Snapshot,
            rows: Iterable[leases.NodeBooking]) -> int:
     """Return the set of hosts that rows are on."""
     return snapshot.host_set.mask(row.node_uuid for row in rows)
-
-
-def _parts(there: timeline.Timeline, number: int,
-           names: Set[str]) -> list[bookings.Booking]:
-    return [each for each in there.rows[number]
-            if host_states.whole(each.id) in names]

@@ -21,9 +21,9 @@ from oslo_config import cfg
 
 from ironic_reservations import errors
 from ironic_reservations.engine.leases import dates as lease_dates
+from ironic_reservations.engine.leases import reopen as lease_reopen
 from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.features.queue import reopen as lease_reopen
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 from ironic_reservations.model import limits
@@ -84,9 +84,8 @@ def apply(conf: cfg.ConfigOpts, lease: leases.Lease,
     requests = _reservations(lease, changes, now)
     if any(requested.hypervisor_properties or requested.resource_properties
            for requested in changes.reservations):
-        request_checks.check_comparisons(request_checks.requirement(
-            each.hypervisor_properties, each.resource_properties,
-            each.instances) for each in requests)
+        request_checks.check_comparisons(
+            map(request_checks.requirement_of, requests))
     # Dates that its owner sets are open no more, even if they are those
     # that it has.
     is_set = moved or (lease.between is not None
@@ -212,7 +211,6 @@ def _changed(each: leases.LeaseReservation,
             each.instances.changed(requested.instances, changed.most)))
     request_checks.check_amounts(changed.least, changed.most,
                                  changed.resource_type, changed.instances)
-    request_checks.requirement(changed.hypervisor_properties,
-                               changed.resource_properties, changed.instances)
+    request_checks.requirement_of(changed)
     return (each if changed == each
             else dataclasses.replace(changed, updated_at=now))

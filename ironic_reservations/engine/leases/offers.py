@@ -23,6 +23,7 @@ from typing import Any
 from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
@@ -36,8 +37,6 @@ from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import shares
 
-#: How far ahead a later start is searched if the operator sets no horizon.
-_AHEAD = datetime.timedelta(days=366)
 #: How many later windows that exceed a limit are skipped at most.
 _WINDOWS = 10
 
@@ -52,7 +51,7 @@ def make(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
     :param project: the usage of its project, and how much more it may have
         at the time of each offer.
     """
-    until = latest or (max(request.end, snapshot.now) + _AHEAD)
+    until = latest or (max(request.end, snapshot.now) + ladder.AHEAD)
     windows = [
         (offer.kind.value, _permitted(snapshot, request, demands, offer, until,
                                       project))

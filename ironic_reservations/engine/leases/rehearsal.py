@@ -20,27 +20,14 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import datetime
+from typing import Any
 
 from ironic_reservations.db import lease_names
+from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.open_dates import slides
 from ironic_reservations.model import leases
 
 _UNMOVED = datetime.timedelta()
-
-
-@dataclasses.dataclass(frozen=True)
-class Displaced:
-    """The bookings and leases of others that a plan moves.
-
-    :ivar homes: the new node of each booking that moves, by the booking as
-        it was read.
-    :ivar slid: the leases whose dates change.
-    """
-
-    homes: Mapping[leases.NodeBooking, str] = dataclasses.field(
-        default_factory=dict)
-    slid: Sequence[slides.Change] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,23 +61,25 @@ class Rehearsal:
 
 
 def rehearsal(engine: Engine, lease: leases.Lease,
-              displaced: Displaced) -> Rehearsal:
-    """Return the result of a dry run, with the names of leases that move."""
-    return Rehearsal(lease, [*slid(displaced.slid),
-                             *_elsewhere(engine, displaced.homes)])
+              planned: change.Change | None) -> Rehearsal:
+    """Return the result of a dry run, with the names of leases that move.
+
+    :param planned: the change that was not made; ``None``: nothing changes.
+    """
+    return Rehearsal(lease, [] if planned is None else [
+        *slid(planned.writes), *_elsewhere(engine, planned.difference.homes)])
 
 
-def slid(changes: Iterable[slides.Change]) -> list[Moved]:
+def slid(writes: Iterable[change.Write[Any]]) -> list[Moved]:
     """Return the leases whose dates change."""
-    return [_moved(change.after, change.after.start - change.before.start,
-                   change.after.start, change.after.end, _pairs(change))
-            for change in changes]
+    return [_moved(after, after.start - before.start, after.start, after.end,
+                   _pairs(before, after))
+            for before, after in change.slid(writes)]
 
 
-def _pairs(change: slides.Change) -> list[tuple[str, str]]:
+def _pairs(*pair: leases.Lease) -> list[tuple[str, str]]:
     before, after = (collections.Counter(
-        row.node_uuid for row in lease.bookings)
-        for lease in (change.before, change.after))
+        row.node_uuid for row in lease.bookings) for lease in pair)
     return list(zip((before - after).elements(), (after - before).elements(),
                     strict=False))
 

@@ -52,6 +52,17 @@ def requirement(hypervisor_properties: str, resource_properties: str,
         raise errors.InvalidValue(str(exc)) from exc
 
 
+def requirement_of(asked: leases.LeaseReservation
+                   | leases.LeaseReservationRequest
+                   ) -> requirements.Requirement:
+    """Return the requirement that the hosts of a reservation have to meet.
+
+    :raises InvalidValue: the properties cannot be read.
+    """
+    return requirement(asked.hypervisor_properties, asked.resource_properties,
+                       asked.instances)
+
+
 def check_comparisons(wanted: Iterable[requirements.Requirement]) -> None:
     """Check that the requirements of a lease make few enough comparisons.
 

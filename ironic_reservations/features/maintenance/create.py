@@ -33,8 +33,8 @@ from ironic_reservations.engine import announce
 from ironic_reservations.engine import change
 from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
+from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.features.maintenance import (
@@ -42,17 +42,15 @@ from ironic_reservations.features.maintenance import (
 )
 from ironic_reservations.features.maintenance import homes as homes_module
 from ironic_reservations.features.maintenance import rows as db_maintenance
-from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import reasons
 from ironic_reservations.model import requirements
 from ironic_reservations.model import time_text
-from ironic_reservations.planner import bookings
-from ironic_reservations.planner import host_states
 
 #: The maximum number of nodes in a sentence.
 _NAMED = 20
@@ -140,6 +138,7 @@ def create(engine: Engine, request: WindowRequest, dry_run: bool = False,
     """
     ident = str(uuid_module.uuid4())
     keys: list[earlier.Earlier] = []
+    rungs = ladder.Ladder(engine)
 
     def plan() -> change.Planned[Planned]:
         keys.clear()
@@ -152,13 +151,12 @@ def create(engine: Engine, request: WindowRequest, dry_run: bool = False,
                 return change.Planned(Planned(
                     _booked(connection, known, now), (), (), (), ()))
             there = _read(connection)
-        planned = _Plan(engine, request, ident, there)
-        if planned.made.cannot_move:
-            others = lease_slides.read_others(
-                engine, engine.clock(), planned.made.window.starts_at,
-                planned.made.window.ends_at)
-            if others.leases:
-                planned = _Plan(engine, request, ident, there, others)
+        planned = rungs.climb(
+            lambda terms: _Plan(engine, request, ident, there, terms.others),
+            lambda found: not found.made.cannot_move,
+            lambda found: ladder.Asked(
+                engine.clock(), limits.NONE, found.made.window.starts_at,
+                found.made.window.starts_at, found.made.window.ends_at))
         if dry_run:
             return change.Planned(planned.made)
         planned.check()
@@ -192,7 +190,7 @@ class _Plan:
 
     def __init__(self, engine: Engine, request: WindowRequest, ident: str,
                  there: _There,
-                 others: lease_slides.Others | None = None) -> None:
+                 others: ladder.Others | None = None) -> None:
         self._engine = engine
         self._request = request
         self._now = engine.clock()
@@ -285,12 +283,12 @@ class _Plan:
             start, end = free, end + (free - start)
         return maintenance.NodeWindow(ident, uuid, start, end)
 
-    def _find_homes(self, others: lease_slides.Others | None
+    def _find_homes(self, others: ladder.Others | None
                     ) -> homes_module.Homes:
         """Find other nodes or dates for the bookings within the windows."""
         snapshot = self._snapshot
         windows: dict[int, tuple[datetime.datetime, datetime.datetime]] = {}
-        units: dict[str, list[snapshots.Displaced]] = {}
+        asked: dict[leases.NodeBooking, requirements.Requirement] = {}
         for uuid, number in self._ground.numbers.items():
             here = snapshot.host_state(number)
             window = self._window_of[uuid]
@@ -301,20 +299,11 @@ class _Plan:
             for row, wanted in self._ground.planned[uuid]:
                 if (row.starts_at < window.ends_at
                         and row.ends_at > window.starts_at):
-                    units.setdefault(lease_demands.unit_of(here, row),
-                                     []).append((row, wanted))
-        leaving: dict[bookings.Demand, list[leases.NodeBooking]] = {}
-        for together in units.values():
-            row, wanted = together[0]
-            unit = [each for each, _ in together]
-            leaving[snapshot.loans.limit(lease_demands.of_rows(
-                f'{host_states.name(row)}:home', unit,
-                instants.instant(row.starts_at),
-                instants.instant(row.ends_at),
-                snapshot.eligible(wanted) & snapshot.usable, self._margin,
-                snapshot.host_state(snapshot.host_set.number(row.node_uuid))),
-                row.project_id)] = unit
-        return homes_module.find(self._engine, snapshot, windows, leaving,
+                    asked[row] = wanted
+        leaving = {lease_demands.home(
+            snapshot, unit, asked[unit[0]], snapshot.usable, self._margin):
+            unit for unit in lease_demands.units(snapshot, asked)}
+        return homes_module.find(snapshot, windows, leaving,
                                  others)
 
     def _made(self, window: maintenance.Window) -> Planned:
@@ -405,7 +394,7 @@ class _Plan:
         booking = change.Change(
             self._now, dataclasses.replace(
                 moves, seen=self._ground.seen.also(moves.seen)),
-            lease_slides.writes(slid, self._now), self._snapshot, window.id,
+            slid, self._snapshot, window.id,
             [known],
             statements=[functools.partial(db_maintenance.insert,
                                           window=window)],
@@ -413,7 +402,7 @@ class _Plan:
                 change.Concern(lease, announce.MAINTENANCE,
                                self._notice(lease), f'maintenance {window.id}')
                 for lease in self._read_concerned()])
-        booking.wrong_from(window.ends_at, *lease_slides.fixed_from(slid))
+        booking.wrong_from(window.ends_at)
         return booking
 
 

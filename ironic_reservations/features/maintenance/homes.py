@@ -21,10 +21,10 @@ import dataclasses
 import datetime
 import itertools
 
+from ironic_reservations.engine import change
 from ironic_reservations.engine import difference as difference_module
-from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
-from ironic_reservations.features.open_dates import slides as lease_slides
+from ironic_reservations.engine.leases import ladder
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import limits
@@ -45,14 +45,14 @@ class Homes:
     """
 
     difference: difference_module.Difference
-    slid: Sequence[lease_slides.Change]
+    slid: Sequence[change.Write[leases.Lease]]
     stays: Sequence[leases.NodeBooking]
 
 
-def find(engine: Engine, snapshot: snapshots.Snapshot,
+def find(snapshot: snapshots.Snapshot,
          windows: Mapping[int, tuple[datetime.datetime, datetime.datetime]],
          units: Mapping[bookings.Demand, _Unit],
-         others: lease_slides.Others | None = None) -> Homes:
+         others: ladder.Others | None = None) -> Homes:
     """Find other nodes for bookings, or other dates for their leases.
 
     :param windows: start and end, by the number of the node.
@@ -62,10 +62,10 @@ def find(engine: Engine, snapshot: snapshots.Snapshot,
         nodes.
     :raises Conflict: a lease has changed since it was read.
     """
-    search = _Search(engine, snapshot, windows, units)
+    search = _Search(snapshot, windows, units)
     cleared = displace.clear_windows(
         snapshot.timeline, search.windows, search.names)
-    if not cleared.homeless or others is None or not others.leases:
+    if not cleared.homeless or others is None:
         return search.found(cleared)
     homeless = [each for each in units if each.id in cleared.homeless]
     room = search.slide(others, frozenset())
@@ -82,56 +82,49 @@ def find(engine: Engine, snapshot: snapshots.Snapshot,
 
 class _Search:
 
-    def __init__(self, engine: Engine, snapshot: snapshots.Snapshot,
+    def __init__(self, snapshot: snapshots.Snapshot,
                  windows: Mapping[int, tuple[datetime.datetime,
                                              datetime.datetime]],
                  units: Mapping[bookings.Demand, _Unit]) -> None:
-        self._engine = engine
         self._snapshot = snapshot
         self._units = units
-        self._first = min((start for start, _ in windows.values()),
-                          default=snapshot.now)
-        self._until = max((end for _, end in windows.values()),
-                          default=snapshot.now)
         self.windows = {number: (instants.instant(start),
                                  instants.instant(end))
                         for number, (start, end) in windows.items()}
         self.names = {demand: [host_states.name(row) for row in unit]
                       for demand, unit in units.items()}
 
-    def slide(self, others: lease_slides.Others,
-              given_up: Set[bookings.Demand]) -> lease_slides.Slide | None:
+    def slide(self, others: ladder.Others,
+              given_up: Set[bookings.Demand]) -> ladder.Room | None:
         """Plan all bookings, with other dates for some leases."""
         leaving = [each for each in self._units if each not in given_up]
-        room = lease_slides.find_room(
-            self._engine, self._snapshot, displace.vacated(
+        room = others.find_room(
+            self._snapshot, displace.vacated(
                 self._snapshot.timeline, self.windows,
                 self._named(leaving), self._named(given_up)), leaving,
-            lease_slides.SlideRequest(
-                None, limits.NONE, self._first, self._until, None,
-                lambda start: [], lambda project, start: True,
-                leaving={each: self._units[each][0].reservation_id
-                         for each in leaving}), others)
-        return room if isinstance(room, lease_slides.Slide) else None
+            ladder.RoomRequest(None, limits.NONE, leaving={
+                each: self._units[each][0].reservation_id
+                for each in leaving}))
+        return room if isinstance(room, ladder.Room) else None
 
     def _named(self, demands: Sequence[bookings.Demand]
                | Set[bookings.Demand]) -> set[str]:
         return set(itertools.chain.from_iterable(
             self.names[each] for each in demands))
 
-    def found(self, plan: displace.Cleared | lease_slides.Slide) -> Homes:
+    def found(self, plan: displace.Cleared | ladder.Room) -> Homes:
         """Return the changes of a plan."""
-        changes: Sequence[lease_slides.Change] = ()
-        if isinstance(plan, lease_slides.Slide):
-            changes, after = plan.changes, plan.plan.timeline
+        slid: Sequence[change.Write[leases.Lease]] = ()
+        if isinstance(plan, ladder.Room):
+            slid, after = plan.writes, plan.plan.timeline
         else:
             after = plan.timeline
         difference = difference_module.compare(
-            self._snapshot, after, lease_slides.names(changes),
+            self._snapshot, after, ladder.names(slid),
             {f'{demand.id}/{count}': row
              for demand, unit in self._units.items()
              for count, row in enumerate(unit)})
-        gone = {*difference.homes, *lease_slides.removed(changes)}
-        return Homes(difference, changes, [
+        gone = {*difference.homes, *ladder.replaced(slid)}
+        return Homes(difference, slid, [
             row for unit in self._units.values() for row in unit
             if row not in gone])

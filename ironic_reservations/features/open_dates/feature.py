@@ -16,13 +16,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
+from ironic_reservations.engine.leases import ladder
 from ironic_reservations.features.open_dates import fix
+from ironic_reservations.features.open_dates import slides
 
 
 class OpenDates(feature.Feature):
     """Leases with open dates."""
+
+    def rungs(self, engine: Engine,
+              asked: ladder.Asked) -> Iterable[ladder.Terms]:
+        """Return other dates for leases whose dates are open."""
+        others = slides.read_others(engine, asked)
+        # If its own dates are open, not all starts have been tried.
+        if others.leases or asked.first != asked.last:
+            yield ladder.Terms(others)
+
+    def join(self, engine: Engine,
+             change: change_module.Change) -> feature.Part | None:
+        """Add the instants at which leases with other dates are fixed."""
+        change.wrong_from(*slides.fixed_from(change))
+        return None
 
     def dates(self, engine: Engine) -> Iterable[feature.DatesTask]:
         """Return the task that fixes dates."""

@@ -61,19 +61,6 @@ def read_to_fix(connection: sa.Connection, now: datetime.datetime,
         .order_by(_s.fix_at, _s.id).limit(most)))
 
 
-def read_waiting(connection: sa.Connection,
-                 now: datetime.datetime) -> list[str]:
-    """Return the ids of queued leases, in the order of the queue."""
-    # SELECT id FROM leases WHERE status = 'PENDING' AND promised_start > ?
-    #   AND promised_start > wanted_start
-    #   ORDER BY priority DESC, created_at, id
-    return list(connection.scalars(
-        sa.select(_s.id).where(
-            _s.status == leases.LeaseStatus.PENDING.value,
-            _s.promised_start > now, _s.promised_start > _s.wanted_start)
-        .order_by(_s.priority.desc(), _s.created_at, _s.id)))
-
-
 def _loose(now: datetime.datetime) -> sa.ColumnElement[bool]:
     """Return the condition that the dates of a lease may still change."""
     # A lease that is due to be fixed counts as fixed.

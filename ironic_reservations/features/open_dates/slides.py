@@ -27,6 +27,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import datetime
+import itertools
 
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import ceiling
@@ -37,6 +38,7 @@ from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import granted as lease_granted
+from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.features.open_dates import planning as slides
 from ironic_reservations.features.open_dates import rows as db_open_dates
@@ -46,7 +48,6 @@ from ironic_reservations.model import limits
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import allowance
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import host_states
 from ironic_reservations.planner import make_way
 from ironic_reservations.planner import planning
@@ -57,44 +58,10 @@ from ironic_reservations.planner import timeline
 #: The maximum numbers of leases that slide for a request, and that are read.
 _MOST = 5
 _MOST_READ = 100
-#: Starts in whole minutes are preferred.
-_GRAIN = 60 * instants.SECOND
 #: The time for the search, in seconds.
 _LONGEST = 5.0
 
 _Demands = Sequence[bookings.Demand]
-
-
-@dataclasses.dataclass(frozen=True)
-class SlideRequest:
-    """A request for which other leases may slide.
-
-    :ivar project_id: the project of the caller.
-    :ivar allowed: the limits of the caller.
-    :ivar first: its earliest start.
-    :ivar until: its latest end.
-    :ivar latest: its latest start; ``None`` if its start is fixed.
-    :ivar held: returns its bookings if it starts at an instant, for the limits
-        of its project.
-    :ivar permits: whether the limits of its project, given its holdings then,
-        allow it to start at an instant.
-    :ivar lease_id: the lease that is changed; ``None`` if the request is for
-        a new one, or for no lease.
-    :ivar leaving: the lease reservations of others that need other hosts, by
-        the demand for another host.  The demand is not needed if the lease
-        slides.
-    """
-
-    project_id: str | None
-    allowed: limits.Limits
-    first: datetime.datetime
-    until: datetime.datetime
-    latest: int | None
-    held: Callable[[int], list[allowance.Held]]
-    permits: Callable[[ceiling.Ceiling, int], bool]
-    lease_id: str | None = None
-    leaving: Mapping[bookings.Demand, str] = dataclasses.field(
-        default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,148 +73,88 @@ class Others:
     :ivar late: whether the time for the search is over.
     """
 
+    engine: Engine
     leases: Sequence[leases.Lease]
     is_all: bool
     wanted: Mapping[str, requirements.Requirement]
     late: Callable[[], bool]
 
+    def find_room(self, snapshot: snapshots.Snapshot, free: timeline.Timeline,
+                  demands: _Demands,
+                  asked: ladder.RoomRequest) -> ladder.Room | bool:
+        """Plan a request, with some of them sliding for it.
 
-@dataclasses.dataclass(frozen=True)
-class Change:
-    """A lease before and after its dates change."""
+        See :meth:`.ladder.Others.find_room`.
+        """
+        opened = asked.latest is not None
+        loose = _Loose(self.engine, snapshot, self.wanted)
+        near = [lease for lease in self.leases
+                if loose.is_near(lease, free, demands)]
+        # NOTE: counting costs little, where a search would find nothing.
+        slide = {ident for lease in near for ident in _reservations(lease)}
+        if not opened and near and not _leaves_enough(
+                loose.without(near, free), [
+                    each for each in demands
+                    if asked.leaving.get(each) not in slide]):
+            return self.is_all
+        others = [lease for lease in near if loose.may_slide(lease)]
+        leaving = set(asked.leaving.values())
+        others.sort(key=lambda lease: (
+            leaving.isdisjoint(_reservations(lease)),
+            not _overlaps(lease, demands, asked), lease.start, lease.id))
+        if not others and not opened:
+            return self.is_all and not near
+        way = _make_way(self.engine, loose, free, demands, asked, others)
+        if way is not None:
+            return way
+        is_all = self.is_all and len(near) == len(others) <= _MOST
+        others = others[:_MOST]
+        sliding = [loose.sliding(lease) for lease in others]
+        start = min(each.start for each in demands)
+        slide = {ident for lease in others for ident in _reservations(lease)}
+        demands = [each for each in demands
+                   if asked.leaving.get(each) not in slide]
+        if asked.latest is not None:
+            sliding.insert(0, slides.Sliding(tuple(demands), start,
+                                             asked.latest))
+        together = _Together(self.engine, snapshot.now, asked, others, start)
+        outcome = slides.slide(
+            loose.without(others, free), () if opened else demands, sliding,
+            ladder.GRAIN, hard_requests.limits(), permits=together.permit,
+            late=self.late)
+        if isinstance(outcome, bool):
+            return outcome and is_all
+        starts = list(outcome.starts)
+        start = starts.pop(0) if opened else start
+        granted = list(outcome.plan.granted)
+        plan = dataclasses.replace(outcome.plan,
+                                   granted=tuple(granted[:len(demands)]))
+        del granted[:len(demands)]
+        writes = []
+        for lease, begin in zip(others, starts, strict=True):
+            had = granted[:len(lease.reservations)]
+            del granted[:len(lease.reservations)]
+            if begin != instants.instant(lease.start):
+                writes.append(_moved(snapshot, lease, begin, had))
+        return ladder.Room(snapshot, start, plan, writes)
 
-    before: leases.Lease
-    after: leases.Lease
 
-
-@dataclasses.dataclass(frozen=True)
-class Slide:
-    """A plan for a request, with the leases that slide for it.
-
-    :ivar start: the start that the request gets.
-    :ivar plan: the plan; it grants only the demands of the request.
-    :ivar changes: the leases that slide.
-    """
-
-    snapshot: snapshots.Snapshot
-    start: int
-    plan: plans.Plan
-    changes: tuple[Change, ...]
-
-    @property
-    def own(self) -> frozenset[str]:
-        """Return the planner's names of the bookings that are replaced."""
-        return names(self.changes)
-
-
-def read_others(engine: Engine, now: datetime.datetime,
-                first: datetime.datetime, until: datetime.datetime,
-                without: str | None = None) -> Others:
-    """Read the leases that may slide for a request.
-
-    :param first: the earliest start of the request.
-    :param until: its latest end.
-    :param without: the id of a lease to leave out.
-    """
+def read_others(engine: Engine, asked: ladder.Asked) -> Others:
+    """Read the leases that may slide for a request."""
     begun = engine.timer()
     with engine.database.snapshot() as connection:
         found, is_all = db_open_dates.read_loose(
-            connection, now, first, until, _MOST_READ, without)
-    return Others(found, is_all, {each.id: request_checks.requirement(
-        each.hypervisor_properties, each.resource_properties, each.instances)
+            connection, asked.now, asked.first, asked.until, _MOST_READ,
+            asked.lease_id)
+    return Others(engine, found, is_all, {
+        each.id: request_checks.requirement_of(each)
         for lease in found for each in lease.reservations},
         lambda: engine.timer() - begun > _LONGEST)
 
 
-def make_room(engine: Engine, now: datetime.datetime,
-              wanted: Iterable[requirements.Requirement],
-              demands_of: Callable[[snapshots.Snapshot], _Demands],
-              asked: SlideRequest) -> Slide | bool:
-    """Plan a request that was refused, with others sliding for it.
-
-    :param wanted: the requirements of its reservations.
-    :param demands_of: returns its demands on a snapshot.
-    :param asked: the request.
-    :returns: a plan; or, without one, whether it is proved that there is no
-        plan.
-    :raises Conflict: a lease has changed since it was read.
-    """
-    others = read_others(engine, now, asked.first, asked.until)
-    if not others.leases and asked.latest is None:
-        return True
-    snapshot = engine.snapshots.snapshot(
-        engine.database, now, [*wanted, *others.wanted.values()])
-    return find_room(engine, snapshot, snapshot.timeline,
-                     tuple(demands_of(snapshot)), asked, others)
-
-
-def find_room(engine: Engine, snapshot: snapshots.Snapshot,
-              free: timeline.Timeline, demands: _Demands, asked: SlideRequest,
-              there: Others) -> Slide | bool:
-    """Plan a request on a snapshot, with others sliding for it.
-
-    :param free: the timeline without the bookings that the demands replace.
-    :param there: the leases that may slide.
-    :returns: a plan; or, without one, whether it is proved that there is no
-        plan.
-    :raises Conflict: a lease has changed since it was read.
-    """
-    opened = asked.latest is not None
-    loose = _Loose(engine, snapshot, there.wanted)
-    near = [lease for lease in there.leases
-            if loose.is_near(lease, free, demands)]
-    # NOTE: counting costs little, where a search would find nothing.
-    slide = {ident for lease in near for ident in _reservations(lease)}
-    if not opened and near and not _leaves_enough(
-            loose.without(near, free), [
-                each for each in demands
-                if asked.leaving.get(each) not in slide]):
-        return there.is_all
-    others = [lease for lease in near if loose.may_slide(lease)]
-    leaving = set(asked.leaving.values())
-    others.sort(key=lambda lease: (leaving.isdisjoint(_reservations(lease)),
-                                   not _overlaps(lease, demands, asked),
-                                   lease.start, lease.id))
-    if not others and not opened:
-        return there.is_all and not near
-    way = _make_way(engine, loose, free, demands, asked, others)
-    if way is not None:
-        return way
-    is_all = there.is_all and len(near) == len(others) <= _MOST
-    others = others[:_MOST]
-    sliding = [loose.sliding(lease) for lease in others]
-    start = min(each.start for each in demands)
-    slide = {ident for lease in others for ident in _reservations(lease)}
-    demands = [each for each in demands
-               if asked.leaving.get(each) not in slide]
-    if asked.latest is not None:
-        sliding.insert(0, slides.Sliding(tuple(demands), start,
-                                         asked.latest))
-    together = _Together(engine, snapshot.now, asked, others, start)
-    outcome = slides.slide(
-        loose.without(others, free), () if opened else demands, sliding,
-        _GRAIN, hard_requests.limits(), permits=together.permit,
-        late=there.late)
-    if isinstance(outcome, bool):
-        return outcome and is_all
-    starts = list(outcome.starts)
-    start = starts.pop(0) if opened else start
-    granted = list(outcome.plan.granted)
-    plan = dataclasses.replace(outcome.plan,
-                               granted=tuple(granted[:len(demands)]))
-    del granted[:len(demands)]
-    changes = []
-    for lease, begin in zip(others, starts, strict=True):
-        had = granted[:len(lease.reservations)]
-        del granted[:len(lease.reservations)]
-        if begin != instants.instant(lease.start):
-            changes.append(Change(lease, _moved(snapshot, lease, begin, had)))
-    return Slide(snapshot, start, plan, tuple(changes))
-
-
 def _make_way(engine: Engine, loose: _Loose, free: timeline.Timeline,
-              demands: _Demands, asked: SlideRequest,
-              others: Sequence[leases.Lease]) -> Slide | None:
+              demands: _Demands, asked: ladder.RoomRequest,
+              others: Sequence[leases.Lease]) -> ladder.Room | None:
     """Plan a request with leases of one node each sliding for it.
 
     NOTE: this finds most of what there is to find, in a fraction of the time
@@ -263,7 +170,7 @@ def _make_way(engine: Engine, loose: _Loose, free: timeline.Timeline,
         free, demands, asked.latest, {
             name: (sliding.earliest, sliding.latest)
             for name, (_, sliding) in single.items()},
-        _MOST, _GRAIN, hard_requests.limits())
+        _MOST, ladder.GRAIN, hard_requests.limits())
     if found is None:
         return None
     moved = [(single[name][0], start)
@@ -278,10 +185,10 @@ def _make_way(engine: Engine, loose: _Loose, free: timeline.Timeline,
         return None
     there = {each.id: each for row in found.plan.draft.rows for each in row
              if each.id in found.starts}
-    return Slide(loose.snapshot, found.start, found.plan, tuple(
-        Change(lease, _moved(loose.snapshot, lease, start, [
-            [there[host_states.name(row)] for row in lease.bookings]]))
-        for lease, start in moved))
+    return ladder.Room(loose.snapshot, found.start, found.plan, [
+        _moved(loose.snapshot, lease, start, [
+            [there[host_states.name(row)] for row in lease.bookings]])
+        for lease, start in moved])
 
 
 def _leaves_enough(bare: timeline.Timeline, demands: _Demands) -> bool:
@@ -296,52 +203,17 @@ def _leaves_enough(bare: timeline.Timeline, demands: _Demands) -> bool:
     return isinstance(answer, plans.Plan) or not answer.cause.proved
 
 
-def names(changes: Sequence[Change]) -> frozenset[str]:
-    """Return the planner's names of the bookings that are replaced."""
-    return frozenset(map(host_states.name, removed(changes)))
-
-
-def beside(engine: Engine, allowed: limits.Limits, lease: leases.Lease,
-           changes: Sequence[Change], now: datetime.datetime
-           ) -> ceiling.Ceiling:
-    """Return the holdings of a project beside a lease after others slid.
-
-    :param allowed: the limits of the caller.
-    """
-    project = ceiling.of_project(
-        engine, allowed, lease.project_id, now, lease.id,
-        *(change.before.id for change in changes))
-    return project.beside([
-        each for change in changes
-        if change.after.project_id == lease.project_id
-        for each in allowance.held(change.after, change.after.start,
-                                      change.after.end)])
-
-
-def writes(changes: Sequence[Change],
-           now: datetime.datetime) -> list[change_module.Write]:
-    """Return leases that slide, as a change writes them."""
-    return [change_module.Write(
-        each.before, each.after, change_module.Cause.SLID,
-        request_checks.due(each.after, now)) for each in changes]
-
-
-def fixed_from(changes: Sequence[Change]) -> Iterator[datetime.datetime]:
+def fixed_from(change: change_module.Change) -> Iterator[datetime.datetime]:
     """Yield the instants at which leases that slide are fixed.
 
     :raises Conflict: a lease is fixed.
     """
-    for lease in (each for change in changes
-                  for each in (change.before, change.after)):
+    for lease in itertools.chain.from_iterable(
+            change_module.slid(change.writes)):
         if lease.between is None or lease.between.fix_at is None:
             raise db_connection.Conflict(
                 'the dates of a lease have been fixed meanwhile')
         yield lease.between.fix_at
-
-
-def removed(changes: Sequence[Change]) -> list[leases.NodeBooking]:
-    """Return the bookings of leases before they slid."""
-    return [row for change in changes for row in change.before.bookings]
 
 
 def _limits(engine: Engine, lease: leases.Lease) -> limits.Limits:
@@ -354,7 +226,7 @@ def _reservations(lease: leases.Lease) -> Iterator[str]:
 
 
 def _overlaps(lease: leases.Lease, demands: _Demands,
-              asked: SlideRequest) -> bool:
+              asked: ladder.RoomRequest) -> bool:
     start = min(each.start for each in demands)
     until = max(each.until for each in demands)
     if asked.latest is not None:
@@ -364,14 +236,17 @@ def _overlaps(lease: leases.Lease, demands: _Demands,
 
 
 def _moved(snapshot: snapshots.Snapshot, lease: leases.Lease, start: int,
-           granted: Sequence[Sequence[bookings.Booking]]) -> leases.Lease:
+           granted: Sequence[Sequence[bookings.Booking]]
+           ) -> change_module.Write[leases.Lease]:
     """Return a lease with another start and the hosts granted for it."""
     moved = lease_dates.starting_at(lease, instants.moment(start),
                                     snapshot.now)
-    return dataclasses.replace(moved, reservations=tuple(dataclasses.replace(
+    moved = dataclasses.replace(moved, reservations=tuple(dataclasses.replace(
         each, bookings=lease_granted.rows(snapshot, each.id, rows,
                                           lease.project_id))
         for each, rows in zip(lease.reservations, granted, strict=True)))
+    return change_module.Write(lease, moved, change_module.Cause.SLID,
+                               request_checks.due(moved, snapshot.now))
 
 
 class _Together:
@@ -379,7 +254,7 @@ class _Together:
     """
 
     def __init__(self, engine: Engine, now: datetime.datetime,
-                 asked: SlideRequest, others: Sequence[leases.Lease],
+                 asked: ladder.RoomRequest, others: Sequence[leases.Lease],
                  start: int) -> None:
         self._asked = asked
         self._others = others
@@ -498,8 +373,7 @@ class _Loose:
         """
         number, snapshot = self._number(row), self._snapshot
         name = host_states.name(row)
-        drawn = [each for each in snapshot.timeline.rows[number]
-                 if host_states.whole(each.id) == name]
+        drawn = host_states.parts(snapshot.timeline.rows, (number,), {name})
         start, end = (instants.instant(row.starts_at),
                       instants.instant(row.ends_at))
         here = snapshot.host_state(number)
@@ -532,7 +406,8 @@ class _Loose:
         soonest = self._snapshot.now + datetime.timedelta(
             seconds=between.fix_before)
         first = max(instants.instant(between.earliest),
-                    (instants.instant(soonest) // _GRAIN + 1) * _GRAIN)
+                    (instants.instant(soonest) // ladder.GRAIN + 1)
+                    * ladder.GRAIN)
         # The lease may keep its start.
         first = min(first, instants.instant(lease.start))
         until = request_checks.latest_end(_limits(self._engine, lease),
@@ -575,14 +450,6 @@ class _Loose:
         """Return a timeline without some leases."""
         names = {host_states.name(row) for lease in others
                  for row in lease.bookings}
-        numbers = host_sets.mask(self._number(row) for lease in others
-                             for row in lease.bookings)
-        return free.without(list(_drawn(free, numbers, names)))
-
-
-def _drawn(there: timeline.Timeline, hosts: int,
-           names: set[str]) -> Iterator[bookings.Booking]:
-    for number in host_sets.members(hosts):
-        for each in there.rows[number]:
-            if host_states.whole(each.id) in names:
-                yield each
+        return free.without(host_states.parts(free.rows, {
+            self._number(row) for lease in others for row in lease.bookings},
+            names))

@@ -31,11 +31,12 @@ import sqlalchemy as sa
 from ironic_reservations.db import lease_names
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import ladder
 from ironic_reservations.features.notices import outbox_rows as db_outbox
 from ironic_reservations.features.notices import writing as notices
-from ironic_reservations.features.open_dates import slides
 from ironic_reservations.features.owners import notice_quota
 from ironic_reservations.model import leases
 from ironic_reservations.model import time_text
@@ -59,28 +60,22 @@ class Lessee:
     owner: str
 
 
-def find(engine: Engine, snapshot: snapshots.Snapshot,
-         homes: Mapping[leases.NodeBooking, str],
-         slid: Sequence[slides.Change] = (),
-         written: leases.Lease | None = None,
-         before: leases.Lease | None = None) -> list[Lessee]:
-    """Return the leases that owners' leases follow after a commit.
-
-    :param homes: the new node of each booking that moves.
-    :param slid: the leases that get other dates.
-    :param written: the lease that is made or changed.
-    :param before: the lease as it was; ``None``: the lease is new.
-    """
-    gone = {*homes, *slides.removed(slid)}
+def find(engine: Engine, change: change_module.Change) -> list[Lessee]:
+    """Return the leases that owners' leases follow after a commit."""
+    snapshot, homes = change.snapshot, change.difference.homes
+    if snapshot is None:
+        return []
+    gone = {*homes, *ladder.replaced(change.of_leases)}
     moved = _before(engine, snapshot, (
         dataclasses.replace(row, node_uuid=uuid)
         for row, uuid in homes.items()), gone)
     found = _of_moved(engine, moved) if moved else []
-    changed = [(each.before, each.after) for each in slid]
-    for was, lease in (changed if written is None
-                       else [(before, written), *changed]):
-        had = set() if was is None else {
-            (row.node_uuid, row.starts_at) for row in was.bookings}
+    for write in change.of_leases:
+        lease = write.after
+        if lease is None:
+            continue
+        had = set() if write.before is None else {
+            (row.node_uuid, row.starts_at) for row in write.before.bookings}
         new = _before(engine, snapshot, (
             dataclasses.replace(row, project_id=lease.project_id)
             for row in lease.bookings

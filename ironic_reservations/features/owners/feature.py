@@ -25,7 +25,6 @@ import sqlalchemy as sa
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
-from ironic_reservations.features.open_dates import slides
 from ironic_reservations.features.owners import asked_back
 from ironic_reservations.features.owners import lent
 from ironic_reservations.features.owners import notice_quota
@@ -70,16 +69,5 @@ class Owners(feature.Feature):
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:
         """Return the lessees of hosts that owners get back by a change."""
-        if change.snapshot is None:
-            return None
-        sliding = [
-            slides.Change(write.before, write.after)
-            for write in change.of_leases
-            if write.cause is change_module.Cause.SLID
-            and write.before is not None and write.after is not None]
-        written = [write for write in change.of_leases
-                   if write.cause is not change_module.Cause.SLID]
-        lessees = asked_back.find(
-            engine, change.snapshot, change.difference.homes, sliding,
-            *((written[0].after, written[0].before) if written else ()))
+        lessees = asked_back.find(engine, change)
         return _Part(engine, change, self._quota, lessees) if lessees else None

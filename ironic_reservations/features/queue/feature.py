@@ -18,12 +18,22 @@ from collections.abc import Iterable
 
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
+from ironic_reservations.engine.leases import ladder
+from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.features.queue import long_queue
 from ironic_reservations.features.queue import pull
 
 
 class Queue(feature.Feature):
     """Leases that wait for an earlier start."""
+
+    def rungs(self, engine: Engine,
+              asked: ladder.Asked) -> Iterable[ladder.Terms]:
+        """Return a later start for a lease that may wait."""
+        if asked.may_wait:
+            yield ladder.Terms(latest_end=request_checks.latest_end(
+                asked.allowed, asked.now) or (
+                    max(asked.until, asked.now) + ladder.AHEAD))
 
     def dates(self, engine: Engine) -> Iterable[feature.DatesTask]:
         """Return the task that moves leases to earlier starts."""

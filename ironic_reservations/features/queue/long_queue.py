@@ -107,9 +107,7 @@ class LongQueue:
         """Remember that there was no earlier start for a lease."""
         now = self._now
         assert now is not None
-        wanted = [request_checks.requirement(
-            each.hypervisor_properties, each.resource_properties,
-            each.instances) for each in lease.reservations]
+        wanted = [*map(request_checks.requirement_of, lease.reservations)]
         try:
             hosts = _reached(now, wanted)
         except KeyError:

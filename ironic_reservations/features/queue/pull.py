@@ -37,10 +37,9 @@ from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import find as lease_find
-from ironic_reservations.engine.leases import planned_change
 from ironic_reservations.engine.leases import replan as lease_replan
-from ironic_reservations.features.open_dates import rows as db_open_dates
 from ironic_reservations.features.queue import long_queue
+from ironic_reservations.features.queue import rows as db_queue
 from ironic_reservations.model import leases
 
 LOG = log.getLogger(__name__)
@@ -63,7 +62,7 @@ def move_earlier(engine: Engine,
     queue = queue or long_queue.LongQueue()
     now = engine.clock()
     with engine.database.snapshot() as connection:
-        waiting = db_open_dates.read_waiting(connection, now)
+        waiting = db_queue.read_waiting(connection, now)
     if not waiting:
         return 0
     try:
@@ -130,8 +129,8 @@ def _plan(engine: Engine, lease_id: str,
     if any(len(new.bookings) < len(old.bookings) for new, old in zip(
             after.reservations, before.reservations, strict=True)):
         return change.Planned(False)
-    planned = planned_change.of(before, after, replanned, now,
-                                change.Cause.MOVED_EARLIER)
+    planned = lease_replan.change_of(before, after, replanned, now,
+                                     change.Cause.MOVED_EARLIER)
     planned.wrong_after(after.start)
     return change.Planned(True, planned)
 

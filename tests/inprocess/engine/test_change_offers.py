@@ -86,6 +86,17 @@ class TestChangeOffers(timelines.TestCase):
                              len(self.leasing.nodes(lease)))
             self.leasing.resize(lease, 1, 1)
 
+    def test_no_window_is_offered_beyond_the_horizon(self):
+        self.configure(project_limits=True, max_horizon=24 * 3600)
+        self.leasing.hosts(1)
+        lease = self.leasing.create(1, 2)
+        self.leasing.create(3, 23.5)
+        refusal = self.assert_refused(
+            errors.LeaseRefused, lease, start=4, end=5)
+        self.assertEqual(['earlier'], [
+            offer['kind'] for offer in refusal.details['offers']])
+        self.accepted(refusal, lease, 'earlier')
+
     def test_other_windows_are_offered(self):
         self.leasing.hosts(1)
         self.leasing.create(4, 6, project_id='theirs')

@@ -27,8 +27,10 @@ from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import heal as lease_heal
+from ironic_reservations.model import leases
 from tests import leasing
 from tests.inprocess.engine import timelines
+from tests.inprocess.timeline import windows
 
 _GOLD = leasing.of_class('gold')
 
@@ -75,6 +77,19 @@ class TestRefusedBeforeHeal(timelines.TestCase):
         self.assertEqual({self.gold}, self.hosts_of(changed))
         self.assertEqual({silver}, self.hosts_of(self.planned))
 
+    def test_maintenance_likewise(self):
+        """A lease leaves the node, for the place that another one has left."""
+        (silver,) = self.leasing.hosts(resource_class='silver')
+        either = leasing.wish(properties=(
+            f'["or", {_GOLD}, {leasing.of_class("silver")}]'))
+        lease = self.leasing.create(3, 4, either)
+        self.assertEqual({silver}, self.hosts_of(lease))
+        (bronze,) = self.leasing.hosts(resource_class='bronze')
+        made = windows.book(self.engine, 3, 4, [silver])
+        self.assertEqual([], made.cannot_move)
+        self.assertEqual({self.gold}, self.hosts_of(lease))
+        self.assertEqual({bronze}, self.hosts_of(self.planned))
+
     def test_what_has_no_other_host_is_looked_at_once(self):
         """A request that is refused all the same costs no more than that."""
         heal = lease_heal.heal
@@ -84,6 +99,15 @@ class TestRefusedBeforeHeal(timelines.TestCase):
         self.assertEqual('shortage', refused.details['reasons'][0]['code'])
         self.assertEqual(1, healed.call_count)
         self.assertEqual({self.gold}, self.hosts_of(self.planned))
+
+    def test_offers_of_a_refused_change_look_no_more_than_it_does(self):
+        """They are attempts of the same request."""
+        lease = self.leasing.create(5, 6, leasing.wish(properties=_GOLD))
+        heal = lease_heal.heal
+        with mock.patch.object(lease_heal, 'heal', side_effect=heal) as healed:
+            self.refuse(lease, reservations=(leases.LeaseReservationChange(
+                lease.reservations[0].id, 9, 9),))
+        self.assertEqual(1, healed.call_count)
 
     def hosts_of(self, lease):
         return {booking.node_uuid

@@ -20,17 +20,20 @@ import datetime
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import ceiling
+from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import dates as lease_dates
+from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.engine.leases.replan import pending as replan_pending
 from ironic_reservations.engine.leases.replan import started as replan_started
 from ironic_reservations.engine.leases.replan import task as task_module
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from ironic_reservations.model import requirements
 
 Replanned = task_module.Replanned
-Sliding = task_module.Sliding
 Window = task_module.Window
 
 
@@ -44,8 +47,9 @@ def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
            changes: leases.LeaseChange, now: datetime.datetime,
            until: datetime.datetime, project: ceiling.Ceiling,
            compared: bool = True,
+           allowed: limits.Limits = limits.NONE,
            window: Window | None = None,
-           sliding: Sliding | None = None) -> Replanned:
+           others: ladder.Others | None = None) -> Replanned:
     """Plan a lease with new terms, together with all other leases.
 
     :param before: the lease as it was read.
@@ -54,8 +58,9 @@ def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
     :param project: the usage of its project without the lease.
     :param compared: whether the snapshot must have been compared with the
         database, rather than only with the changes that are known.
+    :param allowed: the limits of the caller.
     :param window: when the lease may start, if its dates are open.
-    :param sliding: the leases whose dates may move for it.
+    :param others: the leases whose dates may move for it.
     :raises LeaseRefused: it cannot be served.
     :raises LeaseLimit: its project may not have it at any start.
     :raises LeaseFrozen: nodes cannot be removed from it any more.
@@ -64,18 +69,42 @@ def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
     """
     wanted = _wanted(after)
     asked = [*wanted.values(), *(
-        () if sliding is None else sliding.others.wanted.values())]
+        () if others is None else others.wanted.values())]
     snapshot = engine.snapshots.snapshot(engine.database, now, asked,
                                          compared)
     try:
         _check_unmoved(snapshot, before)
         task = task_module.Task(engine, snapshot, before, after, changes,
-                                wanted, until, project, window, sliding)
+                                wanted, until, project, allowed, window,
+                                others)
         return (replan_started.plan(task) if started(before, now)
                 else replan_pending.plan(task))
     except errors.ReservationError:
         engine.snapshots.confirm(engine.database, snapshot)
         raise
+
+
+def change_of(before: leases.Lease, after: leases.Lease,
+              replanned: Replanned | None, now: datetime.datetime,
+              cause: change.Cause = change.Cause.REQUESTED) -> change.Change:
+    """Return the change of a lease, with all that makes room for it.
+
+    :param before: the lease as it was read.
+    :param after: the lease with its new terms and its new bookings.
+    :param replanned: the plan of these; ``None``: all bookings stay.
+    :param now: when that was planned.
+    """
+    planned = change.Change(now, writes=[change.Write(
+        before, after, cause, request_checks.due(after, now))],
+        subject=before.id)
+    planned.wrong_from(*lease_dates.passed_from(before, after, now))
+    if after.start != before.start:
+        planned.wrong_from(*lease_dates.begun_from(after, now))
+    if replanned is not None:
+        planned.difference = replanned.difference
+        planned.snapshot = replanned.snapshot
+        planned.writes = [*planned.writes, *replanned.slid]
+    return planned
 
 
 def earliest(engine: Engine, before: leases.Lease, first: datetime.datetime,
@@ -97,15 +126,13 @@ def earliest(engine: Engine, before: leases.Lease, first: datetime.datetime,
     _check_unmoved(snapshot, before)
     task = task_module.Task(engine, snapshot, before, before,
                             leases.LeaseChange(), wanted, before.end,
-                            project)
+                            project, limits.NONE)
     return replan_pending.earliest(task, max(first, now), permits)
 
 
 def _wanted(lease: leases.Lease) -> dict[str, requirements.Requirement]:
     """Return the requirement of each reservation of a lease, by id."""
-    return {each.id: request_checks.requirement(each.hypervisor_properties,
-                                                each.resource_properties,
-                                                each.instances)
+    return {each.id: request_checks.requirement_of(each)
             for each in lease.reservations}
 
 

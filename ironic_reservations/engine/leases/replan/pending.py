@@ -20,22 +20,18 @@ from collections.abc import Sequence
 import dataclasses
 import datetime
 
+from ironic_reservations.engine import change
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import granted as lease_granted
+from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases.replan import task as task_module
-from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.model import instants
+from ironic_reservations.model import leases
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import offers
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import timeline
-
-#: Starts in whole minutes are preferred.
-_GRAIN = 60 * instants.SECOND
-#: How far ahead a longer window is searched if the given one is too short.
-_AHEAD = datetime.timedelta(days=366)
 
 
 def plan(task: task_module.Task) -> task_module.Replanned:
@@ -112,7 +108,7 @@ def _within(task: task_module.Task, window: task_module.Window,
     if isinstance(outcome, plans.Plan) and begin is not None:
         return _replanned(task.starting(begin), outcome, hidden, slid)
     assert isinstance(outcome, plans.Refusal)
-    ahead = window.last + length + _AHEAD
+    ahead = window.last + length + ladder.AHEAD
     if window.until is not None:
         ahead = min(ahead, window.until)
     # This is an offer.
@@ -127,28 +123,24 @@ def _first_start(task: task_module.Task, free: timeline.Timeline,
                  first: datetime.datetime, until: datetime.datetime,
                  least: Mapping[str, int]) -> datetime.datetime | None:
     """Return the earliest start at which all other leases keep their dates."""
+    def permits(start: datetime.datetime) -> bool:
+        return task.permits(start, least)
+
     # The first start need not be a whole minute.
-    if task.permits(first, least) and isinstance(
-            planning.plan(free, demands, hard_requests.limits()),
-            plans.Plan):
-        return first
-    found = offers.earliest(
-        free, demands, instants.instant(until), _GRAIN,
-        lambda moved: task.permits(instants.moment(moved[0].start), least),
-        hard_requests.limits())
-    return instants.moment(found[0].start) if found else None
+    return first if permits(first) and isinstance(
+        planning.plan(free, demands, hard_requests.limits()), plans.Plan
+        ) else ladder.earliest(free, demands, until, permits)
 
 
 def _replanned(task: task_module.Task, outcome: plans.Plan,
                hidden: Sequence[bookings.Booking],
-               slid: tuple[lease_slides.Change, ...] = ()
+               slid: Sequence[change.Write[leases.Lease]] = ()
                ) -> task_module.Replanned:
     added = tuple(row for each, granted in zip(
         task.after.reservations, outcome.granted, strict=True)
         for row in lease_granted.rows(
             task.snapshot, each.id, granted, task.after.project_id))
-    return task.replanned(outcome.timeline.without(hidden),
-                          dropped=task.before.bookings, added=added,
+    return task.replanned(outcome.timeline.without(hidden), added=added,
                           slid=slid)
 
 
@@ -174,13 +166,10 @@ def earliest(task: task_module.Task, first: datetime.datetime,
             plans.Plan):
         return first
     # A start that is only seconds earlier is not worth a notice.
-    latest = (instants.instant(before.start) - 1) // _GRAIN * _GRAIN
-    found = offers.earliest(
-        free, demands, latest - instants.instant(before.start)
-        + instants.instant(before.end), _GRAIN,
-        lambda moved: permits(instants.moment(moved[0].start)),
-        hard_requests.limits())
-    return instants.moment(found[0].start) if found else None
+    latest = instants.instant(before.start) - 1
+    return ladder.earliest(
+        free, demands, instants.moment(latest - latest % ladder.GRAIN)
+        + length, permits)
 
 
 def _demands(task: task_module.Task, least: Sequence[int]

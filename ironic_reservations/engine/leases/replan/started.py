@@ -20,6 +20,7 @@ import dataclasses
 import datetime
 
 from ironic_reservations import errors
+from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import granted as lease_granted
 from ironic_reservations.engine.leases.replan import task as task_module
@@ -31,6 +32,7 @@ from ironic_reservations.model import node_condition
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_states
 from ironic_reservations.planner import instance_host_states
+from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 
 
@@ -71,11 +73,12 @@ def plan(task: task_module.Task) -> task_module.Replanned:
     hidden = task.placeholders(free, kept)
     free = free.adding(hidden)
     demands = [*staying, *moving, *growing]
-    outcome, slid = task.plan(free, demands, {
+    _, outcome, slid = task.slide(free, demands, {
         each.id: sum(row.reservation_id == each.id for row in kept) + sum(
             demand.least for demand in growing
             if demand.id.partition(':')[0] == each.id)
-        for each in task.after.reservations})
+        for each in task.after.reservations}, planning.plan(
+            free, demands, hard_requests.limits()))
     if isinstance(outcome, plans.Refusal):
         unusable.check_homes(task, units, moving, outcome)
         # Which bookings of others have to move depends on the end, so
@@ -92,11 +95,10 @@ def plan(task: task_module.Task) -> task_module.Replanned:
             task.snapshot, demand.id.partition(':')[0], granted,
             task.before.project_id, _next_place(task, demand.id)))
     return task.replanned(
-        outcome.timeline.without(hidden), kept=tuple(kept),
+        outcome.timeline.without(hidden), kept=kept,
         # A booking that has not begun is deleted at once.
-        dropped=tuple(row for row in ended if not row.begun),
-        ended=tuple(row for row in ended if row.begun),
-        added=tuple(added), homes=homes, slid=slid)
+        ended=[row for row in ended if row.begun],
+        added=added, homes=homes, slid=slid)
 
 
 def _reaches(task: task_module.Task, end: datetime.datetime) -> bool:

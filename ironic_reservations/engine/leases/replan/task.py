@@ -22,14 +22,16 @@ import functools
 
 from ironic_reservations import errors
 from ironic_reservations.engine import ceiling
+from ironic_reservations.engine import change
 from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import dates as lease_dates
+from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import placeholders
 from ironic_reservations.engine.leases import refusal_messages
-from ironic_reservations.features.open_dates import slides as lease_slides
+from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import limits
@@ -38,44 +40,24 @@ from ironic_reservations.planner import allowance
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_states
 from ironic_reservations.planner import offers
-from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import timeline
 
-#: How far ahead a later window is searched.
-_AHEAD = datetime.timedelta(days=366)
+#: Other leases that get other dates.
+_Slid = Sequence[change.Write[leases.Lease]]
 
 
 @dataclasses.dataclass(frozen=True)
 class Replanned:
     """A lease with its new bookings, and the changes that lead to it.
 
-    :ivar kept: rows that stay, until the new end.
-    :ivar dropped: rows that have not started and are deleted.
-    :ivar ended: rows that have started and whose nodes are released.
-    :ivar added: new rows, without ids.
     :ivar slid: other leases whose dates change.
     """
 
     snapshot: snapshots.Snapshot
     difference: difference_module.Difference
     lease: leases.Lease
-    kept: tuple[leases.NodeBooking, ...]
-    dropped: tuple[leases.NodeBooking, ...]
-    ended: tuple[leases.NodeBooking, ...]
-    added: tuple[leases.NodeBooking, ...]
-    slid: tuple[lease_slides.Change, ...] = ()
-
-
-@dataclasses.dataclass(frozen=True)
-class Sliding:
-    """The leases whose dates may move for a change.
-
-    :ivar allowed: the limits of the caller.
-    """
-
-    others: lease_slides.Others
-    allowed: limits.Limits
+    slid: _Slid = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,9 +74,6 @@ class Window:
     until: datetime.datetime | None
 
 
-_Planned = tuple[plans.Plan | plans.Refusal, tuple[lease_slides.Change, ...]]
-
-
 @dataclasses.dataclass(frozen=True)
 class Task:
     """A lease to plan, and the snapshot to plan it on.
@@ -105,7 +84,8 @@ class Task:
     :ivar until: the latest end that may be offered.
     :ivar project: the usage of its project without the lease.
     :ivar window: when it may start; ``None``: only at the start of ``after``.
-    :ivar sliding: the leases whose dates may move for it, if any.
+    :ivar allowed: the limits of the caller.
+    :ivar others: the leases whose dates may move for it, if any.
     """
 
     engine: Engine
@@ -116,8 +96,9 @@ class Task:
     wanted: Mapping[str, requirements.Requirement]
     until: datetime.datetime
     project: ceiling.Ceiling
+    allowed: limits.Limits
     window: Window | None = None
-    sliding: Sliding | None = None
+    others: ladder.Others | None = None
 
     @functools.cached_property
     def margin(self) -> int:
@@ -133,11 +114,9 @@ class Task:
     @functools.cached_property
     def free(self) -> timeline.Timeline:
         """Return the timeline without the bookings of the lease itself."""
-        rows = self.snapshot.timeline.rows
-        return self.snapshot.timeline.without(
-            [each for number in set(map(self.number, self._staying))
-             for each in rows[number]
-             if host_states.whole(each.id) in self.own])
+        there = self.snapshot.timeline
+        return there.without(host_states.parts(
+            there.rows, set(map(self.number, self._staying)), self.own))
 
     @property
     def _staying(self) -> list[leases.NodeBooking]:
@@ -156,41 +135,27 @@ class Task:
                 row.node_uuid for row in before.bookings)
         return self.snapshot.loans.limit(demand, before.project_id, kept)
 
-    def plan(self, free: timeline.Timeline,
-             demands: Sequence[bookings.Demand],
-             counts: Mapping[str, int]) -> _Planned:
-        """Plan demands, and move the dates of other leases where allowed.
-
-        :param free: the timeline without the bookings that the demands
-            replace.
-        :param counts: the least number of hosts or instances for each
-            reservation, by its id.
-        :returns: the plan, and the leases whose dates move.
-        :raises Conflict: one of these has changed since it was read.
-        """
-        outcome = planning.plan(free, demands, hard_requests.limits())
-        _, outcome, slid = self.slide(free, demands, counts, outcome)
-        return outcome, slid
-
     def slide(self, free: timeline.Timeline,
               demands: Sequence[bookings.Demand],
               counts: Mapping[str, int],
               outcome: plans.Plan | plans.Refusal,
               latest: datetime.datetime | None = None
               ) -> tuple[datetime.datetime | None,
-                         plans.Plan | plans.Refusal,
-                         tuple[lease_slides.Change, ...]]:
+                         plans.Plan | plans.Refusal, _Slid]:
         """Plan refused demands, and move the dates of other leases for them.
 
+        :param free: the timeline without the bookings that the demands
+            replace.
+        :param counts: the least number of hosts or instances for each
+            reservation, by its id.
         :param outcome: their refusal while all others keep their dates.
         :param latest: their latest start; ``None``: the start is fixed.
         :returns: their start, the plan, and the leases whose dates move.
         :raises Conflict: one of these has changed since it was read.
         """
-        if isinstance(outcome, plans.Plan) or self.sliding is None:
+        if isinstance(outcome, plans.Plan) or self.others is None:
             return None, outcome, ()
-        allowed = self.sliding.allowed
-        if allowed.counted:
+        if self.allowed.counted:
             # The amount beyond the least that the limits allow depends on
             # the new dates of other leases.
             demands = [dataclasses.replace(each, most=each.least)
@@ -205,16 +170,14 @@ class Task:
             lease = at(start)
             return allowance.held(lease, lease.start, lease.end)
 
-        room = lease_slides.find_room(
-            self.engine, self.snapshot, free, demands,
-            lease_slides.SlideRequest(
-                self.before.project_id, allowed, counted.start, counted.end,
+        room = self.others.find_room(
+            self.snapshot, free, demands, ladder.RoomRequest(
+                self.before.project_id, self.allowed,
                 None if latest is None else instants.instant(latest), held,
                 lambda project, start: project.permits_change(
-                    at(start), self.before), self.before.id),
-            self.sliding.others)
-        if isinstance(room, lease_slides.Slide):
-            return instants.moment(room.start), room.plan, room.changes
+                    at(start), self.before), self.before.id))
+        if isinstance(room, ladder.Room):
+            return instants.moment(room.start), room.plan, room.writes
         return None, (outcome if room else dataclasses.replace(
             outcome, cause=plans.Cause.SEARCH_LIMIT)), ()
 
@@ -365,7 +328,9 @@ class Task:
         """
         if not demands:
             return []
-        latest = self.after.end + _AHEAD
+        latest = min(filter(None, (
+            self.after.end + ladder.AHEAD, request_checks.latest_end(
+                self.allowed, self.snapshot.now))))
         found = []
         for offer in offers.offers(
                 free, demands, instants.instant(self.snapshot.now),
@@ -379,23 +344,24 @@ class Task:
         return found
 
     def replanned(self, after: timeline.Timeline, *,
-                  kept: tuple[leases.NodeBooking, ...] = (),
-                  dropped: tuple[leases.NodeBooking, ...] = (),
-                  ended: tuple[leases.NodeBooking, ...] = (),
-                  added: tuple[leases.NodeBooking, ...] = (),
+                  kept: Sequence[leases.NodeBooking] = (),
+                  ended: Sequence[leases.NodeBooking] = (),
+                  added: Sequence[leases.NodeBooking] = (),
                   homes: Mapping[str, leases.NodeBooking] | None = None,
-                  slid: tuple[lease_slides.Change, ...] = ()
-                  ) -> Replanned:
+                  slid: _Slid = ()) -> Replanned:
         """Return the result of the task.
 
         :param after: the timeline with the lease.
+        :param kept: rows that stay, until the new end.
+        :param ended: rows that have started and whose nodes are released.
+        :param added: new rows, without ids.
         :param homes: the rows of others that move, by name, as in
             :func:`difference.compare`.
         :param slid: other leases whose dates change.
         """
         snapshot = self.snapshot
         difference = difference_module.compare(
-            snapshot, after, self.own | lease_slides.names(slid), homes)
+            snapshot, after, self.own | ladder.names(slid), homes)
         own = difference_module.seen_of(
             snapshot, map(self.number, self.before.bookings))
         end = self.after.end
@@ -419,5 +385,4 @@ class Task:
                 difference, seen=difference.seen.also(own)),
             dataclasses.replace(self.after, reservations=reservations,
                                 degraded=(self.after.degraded
-                                          and not healed)),
-            kept, dropped, ended, added, slid)
+                                          and not healed)), slid)

@@ -181,8 +181,7 @@ def _home(task: task_module.Task, staying: leases.NodeBooking,
     """Return a demand for another host, for a unit that a row displaces."""
     row = unit[0]
     here = task.snapshot.host_state(task.number(row))
-    return task.snapshot.loans.limit(lease_demands.of_rows(
-        f'{staying.reservation_id}:{staying.place}:{host_states.name(row)}',
-        unit, instants.instant(row.starts_at), instants.instant(row.ends_at),
-        task.snapshot.eligible(lease_demands.wanted_of(here, row)),
-        task.margin, here), row.project_id)
+    return lease_demands.home(
+        task.snapshot, unit, lease_demands.wanted_of(here, row),
+        task.snapshot.usable, task.margin,
+        f'{staying.reservation_id}:{staying.place}:{host_states.name(row)}')
