@@ -21,6 +21,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import audit_trail
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.model import leases
 from ironic_reservations.reconciler import lease_workers
@@ -36,6 +37,7 @@ class Heard(announce.Announcer):
 
     def __init__(self) -> None:
         self.told: list[tuple[str, leases.Lease, str | None]] = []
+        self.audit = audit_trail.AuditTrail()
 
     def notify(self, event: str, reservation: Any,
                reason: str | None = None) -> None:
