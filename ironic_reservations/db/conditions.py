@@ -154,6 +154,13 @@ def occupied() -> Condition:
         _n.provision_state, '').in_(node_condition.OCCUPIED))
 
 
+def was_deployed() -> Condition:
+    """Return the condition that the node of a booking has been deployed."""
+    # EXISTS (SELECT ... FROM usage_periods
+    #   WHERE booking_uuid = reservations.uuid)
+    return sa.exists().where(tables.usage_periods.c.booking_uuid == _r.uuid)
+
+
 def of_project(project_id: str | sa.BindParameter[str]) -> Condition:
     """Return the condition that a project may see a node.
 

@@ -204,9 +204,6 @@ class Feature:
     def clean_up(self, engine: Engine) -> None:
         """Delete rows that are no longer needed."""
 
-    def stop(self, engine: Engine) -> None:
-        """Release the claims of this process, which is ending."""
-
     def gauges(self, engine: Engine) -> Iterable[Any]:
         """Return metrics (``api.gauges.Gauges``).
 

@@ -14,19 +14,20 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterable
 import dataclasses
+import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
 from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
 from ironic_reservations.features.notices import loops
-from ironic_reservations.features.notices import outbox
-from ironic_reservations.features.notices import outbox_claims
 from ironic_reservations.features.notices import writing as notices
 from ironic_reservations.model import leases
 
@@ -72,12 +73,35 @@ class _Part(feature.Part):
                 change.planned_at,
                 'A node that was promised to the lease is used by somebody '
                 'else, as the operator allows.')
+        self._leave_out_frequent(connection)
         for event in change.events:
             if isinstance(event, change_module.Concern):
                 notices.write(conf, connection, notices.Kind(event.word),
                               event.lease, change.planned_at, event.text,
                               event.occurrence or change.id, **event.details)
 
+    def _leave_out_frequent(self, connection: sa.Connection) -> None:
+        """Drop the concerns of leases that had too many in a day."""
+        change, kept = self.change, []
+        written: dict[str, collections.Counter[str]] = {}
+        for event in change.events:
+            if (not isinstance(event, change_module.Concern)
+                    or event.most_a_day is None):
+                kept.append(event)
+                continue
+            if event.word not in written:
+                written[event.word] = collections.Counter(
+                    db_outbox.count_written(
+                        connection, notices.Kind(event.word), {
+                            each.lease.id for each in change.events
+                            if isinstance(each, change_module.Concern)
+                            and each.word == event.word},
+                        change.planned_at - datetime.timedelta(days=1)))
+            counts = written[event.word]
+            if counts[event.lease.id] < event.most_a_day:
+                kept.append(event)
+            counts[event.lease.id] += 1
+        change.events = kept
 
     def _write_step(self, connection: sa.Connection,
                     write: change_module.Write[leases.Lease]) -> None:
@@ -125,11 +149,3 @@ class Notices(feature.Feature):
             *([] if options.mail_host is None else [loops.mail(engine)]),
             *(loops.webhook(engine, number, url) for number, url in
               enumerate(dict.fromkeys(options.webhook_urls), 1))]
-
-    def clean_up(self, engine: Engine) -> None:
-        """Abandon notices that are not accepted, and delete old ones."""
-        outbox.clean_up(engine)
-
-    def stop(self, engine: Engine) -> None:
-        """Release the claims of this process on notices."""
-        outbox_claims.release_own(engine, at_once=True)

@@ -16,51 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Mapping
-from collections.abc import Sequence
-import dataclasses
 import datetime
-
-import sqlalchemy as sa
 
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
-from ironic_reservations.features.open_dates import slides
 from ironic_reservations.features.owners import asked_back
 from ironic_reservations.features.owners import lent
-from ironic_reservations.features.owners import notice_quota
 from ironic_reservations.model import leases
-
-
-@dataclasses.dataclass
-class _Part(feature.Part):
-    """The lessees to notify after one change.
-
-    :ivar notified: the lessees that have got a notice.
-    """
-
-    engine: Engine
-    change: change_module.Change
-    quota: notice_quota.NoticeQuota
-    lessees: Sequence[asked_back.Lessee]
-    notified: Sequence[asked_back.Lessee] = ()
-
-    def write(self, connection: sa.Connection) -> None:
-        """Write the notices."""
-        self.notified = asked_back.write(self.engine, connection,
-                                         self.lessees, self.change.planned_at)
-
-    def committed(self) -> None:
-        """Send the notifications."""
-        asked_back.notify(self.engine, self.quota, self.notified,
-                          self.change.planned_at)
 
 
 class Owners(feature.Feature):
     """Hosts that their owners lend, and want back."""
-
-    def __init__(self) -> None:
-        self._quota = notice_quota.NoticeQuota()
 
     def lent(self, engine: Engine, found: Collection[leases.Lease]
              ) -> Mapping[str, Mapping[str, datetime.datetime]]:
@@ -69,17 +36,16 @@ class Owners(feature.Feature):
 
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:
-        """Return the lessees of hosts that owners get back by a change."""
+        """Notify the lessees of hosts that owners get back by a change."""
         if change.snapshot is None:
             return None
-        sliding = [
-            slides.Change(write.before, write.after)
-            for write in change.of_leases
-            if write.cause is change_module.Cause.SLID
-            and write.before is not None and write.after is not None]
-        written = [write for write in change.of_leases
-                   if write.cause is not change_module.Cause.SLID]
+        sliding, others = (
+            [write for write in change.of_leases if slid is (
+                write.cause is change_module.Cause.SLID)]
+            for slid in (True, False))
         lessees = asked_back.find(
             engine, change.snapshot, change.difference.homes, sliding,
-            *((written[0].after, written[0].before) if written else ()))
-        return _Part(engine, change, self._quota, lessees) if lessees else None
+            others[:1])
+        change.events = (*change.events, *asked_back.concerns(
+            engine, lessees, change.planned_at))
+        return None
