@@ -60,7 +60,8 @@ def write(conf: cfg.ConfigOpts, connection: sa.Connection, kind: Kind,
     payload = _payload(ident, kind, lease, now, reason, details)
     db_outbox.insert(connection, [notices.Notice(
         notice_ids.of_row(ident, channel, one), ident, channel, one, kind,
-        lease.id, lease.project_id, lease.user_id, payload, now) for channel, one in to])
+        lease.id, lease.project_id, lease.user_id, payload, now)
+        for channel, one in to])
 
 
 def wanted(conf: cfg.ConfigOpts) -> bool:
