@@ -53,9 +53,7 @@ def find(engine: Engine, ident: str) -> mirrored_node.Node | None:
     :returns: ``None`` if there is none, also if a node of Ironic or another
         provider has that name.
     """
-    if engine.placement is None:
-        return None
-    for provider in _called(engine.placement, ident):
+    for provider in _called(hold_calls.client(engine), ident):
         node = (None if provider.parent is not None else read(
             engine, provider, bool(is_unusable(engine, provider.uuid))))
         if node is not None and MARK in dict(node.inventories or ()) and (

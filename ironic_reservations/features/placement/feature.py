@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
@@ -27,20 +28,33 @@ from ironic_reservations import errors
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
+from ironic_reservations.engine import lost_promises
+from ironic_reservations.engine.lease_cycle import context as lease_context
+from ironic_reservations.features.placement import audit
+from ironic_reservations.features.placement import compute_hosts
+from ironic_reservations.features.placement import compute_mirror
 from ironic_reservations.features.placement import deployed_holds
 from ironic_reservations.features.placement import hold_calls
 from ironic_reservations.features.placement import hold_release
 from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement import lease_holds
+from ironic_reservations.features.placement import lease_offers
 from ironic_reservations.features.placement import loops
+from ironic_reservations.features.placement import proof
 from ironic_reservations.features.placement import providers_seen
 from ironic_reservations.features.placement import reservation_holds
+from ironic_reservations.features.placement.decisions import hold_audit
 from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
 
 LOG = log.getLogger(__name__)
+
+_LOST = frozenset((hold_audit.Kind.ORPHAN,
+                   hold_audit.Kind.RESERVATION_LEFTOVER))
 
 
 @dataclasses.dataclass
@@ -177,6 +191,55 @@ class Placement(feature.Feature):
                   request: pick.NodeRequest) -> Mapping[str, reasons.Reason]:
         """Return the nodes that other consumers have in Placement."""
         return reservation_holds.without_room(engine, request)
+
+    def unconfirmed(self) -> sa.ColumnElement[bool]:
+        """Return the condition that the hold is still being written."""
+        return db_holds.being_made()
+
+    def find_host(self, engine: Engine,
+                  name: str) -> mirrored_node.Node | None:
+        """Return a compute host of Nova."""
+        return compute_hosts.find(engine, name)
+
+    def refresh_hosts(self, engine: Engine,
+                      nodes: Sequence[mirrored_node.Node],
+                      whole: bool = False) -> bool:
+        """Mirror compute hosts again."""
+        if whole:
+            return bool(compute_mirror.refresh(
+                engine, [node.uuid for node in nodes]))
+        return compute_mirror.refresh_before_start(engine, nodes)
+
+    def proves(self, engine: Engine, node_uuid: str, reservation_id: str,
+               instance_uuid: str) -> bool:
+        """Return whether Placement shows the instance on the node."""
+        return proof.shown(engine, node_uuid, reservation_id, instance_uuid)
+
+    def secure(self, context: lease_context.Context,
+               bookings: Sequence[leases.NodeBooking],
+               seen: Mapping[str, mirrored_node.Node | None]
+               ) -> Mapping[int, lease_context.Unready]:
+        """Hold the nodes."""
+        return lease_holds.take(context, bookings, seen)
+
+    def offer(self, context: lease_context.Context, lease: leases.Lease,
+              bookings: Sequence[leases.NodeBooking]) -> Mapping[str, str]:
+        """Make the providers and the flavors of a lease."""
+        return lease_offers.start(context, lease, bookings)
+
+    def withdraw(self, context: lease_context.Context,
+                 lease: leases.Lease) -> Mapping[str, str]:
+        """Delete the servers, the providers and the flavors of a lease."""
+        return lease_offers.end(context, lease)
+
+    def lost(self, engine: Engine) -> Iterable[lost_promises.Trace]:
+        """Return the holds and flavors that no promise explains."""
+        return [lost_promises.Trace(
+            lost_promises.Kind.PLACEMENT, each.node_uuid, each.detail,
+            'If instances have to keep running, make the lease again; then '
+            'run "ironic-reservations-manage placement audit --repair".')
+            for each in audit.audit(engine, everything=True).differences
+            if each.kind in _LOST]
 
     def loops(self, engine: Engine) -> Iterable[Any]:
         """Return the loop that keeps Placement in agreement."""
