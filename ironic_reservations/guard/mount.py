@@ -20,13 +20,13 @@ from collections.abc import Iterable
 
 from ironic_reservations.api import dialects
 from ironic_reservations.api import identity as api_identity
+from ironic_reservations.api import pages
 from ironic_reservations.api import url
 from ironic_reservations.api import wsgi
 from ironic_reservations.api.controllers.v1 import reservations
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.clouds import ironic_objects
-from ironic_reservations.features.calendar.page import calendar_app
 from ironic_reservations.guard import identity
 from ironic_reservations.guard import inward
 from ironic_reservations.guard import metrics
@@ -53,8 +53,8 @@ class Mount:
     :param app: Ironic's application, which authenticates.
     :param api: our API, which trusts the identity in a request.
     :param counted: the metrics of the guard, served with those of the API.
-    :param calendar: makes the calendar's application from the API that it
-        calls.
+    :param find_pages: returns the pages of features, from the API that they
+        call.
     :param objects: Ironic's objects, to confirm nodes with; ``None``: by
         requests.
     """
@@ -62,12 +62,12 @@ class Mount:
     def __init__(self, app: wsgi.Application, api: wsgi.Application,
                  transport: in_process.InProcess, strategy: str,
                  counted: metrics.Metrics,
-                 calendar: Callable[[wsgi.Application], wsgi.Application],
+                 find_pages: Callable[[wsgi.Application], list[pages.Page]],
                  objects: ironic_objects.Objects | None = None) -> None:
         request_log.install()
         self._app = app
         self._objects = objects
-        self._calendar = calendar(self._ask)
+        self._beside = pages.Beside(self._serve, find_pages(self._ask))
         self._api = api
         self._transport = transport
         self._strategy = strategy
@@ -75,9 +75,12 @@ class Mount:
 
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
+        return self._beside(environ, start_response)
+
+    def _serve(self, environ: wsgi.Environ,
+               start_response: wsgi.StartResponse) -> Iterable[bytes]:
+        """Return the API's answer to a request at any path of ours."""
         path = environ['PATH_INFO']
-        if calendar_app.is_below(path):
-            return self._calendar(environ, start_response)
         inner = identity.without(environ)
         if path.startswith(url.PREFIX):
             inner['SCRIPT_NAME'] = inner.get('SCRIPT_NAME', '') + url.PREFIX
