@@ -168,16 +168,30 @@ def _held(database: db_connection.Database) -> dict[str, int]:
                     sa.func.count()).select_from(table)).scalar_one())}
 
 
-def ensure_sqlite(database: db_connection.Database) -> None:
-    """Create or upgrade the tables of a SQLite file.
+def at_start(database: db_connection.Database) -> None:
+    """Create or upgrade the tables if a process may do so when it starts.
 
-    On MariaDB and PostgreSQL, the operator decides when to upgrade.
+    It may do so with a SQLite file, and elsewhere with [database] upgrade.
 
-    :raises UnknownRevision: another release has created the file.
+    :raises UnknownRevision: a later release has upgraded a SQLite file.
+    :raises AnotherMigrates: another process has been migrating for too long.
+    :raises DatabaseUnavailable: the database does not answer, or refuses.
     """
-    if database.engine.dialect.name == 'sqlite' and (
-            version(database) != head()):
-        upgrade(database)
+    sqlite = database.engine.dialect.name == 'sqlite'
+    if not sqlite and database.options.upgrade != 'on_start':
+        return
+    present = version(database)
+    if present == head():
+        return
+    if not sqlite:
+        try:
+            _check_known(present)
+        except UnknownRevision:
+            # This release runs on the tables of the next one.
+            LOG.warning('The tables are those of a later release, %s, and '
+                        'are left as they are', present)
+            return
+    upgrade(database)
 
 
 def _run(database: db_connection.Database,

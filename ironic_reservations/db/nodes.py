@@ -154,6 +154,13 @@ class NodeRequirements:
     other_classes: tuple[str, ...] = ()
 
 
+def count(connection: sa.Connection) -> int:
+    """Return the number of all nodes."""
+    # SELECT COUNT(*) FROM nodes
+    return connection.execute(sa.select(sa.func.count()).select_from(
+        tables.nodes)).scalar_one()
+
+
 def read_classes(connection: sa.Connection) -> list[str]:
     """Return the resource classes of all nodes, in order."""
     # SELECT DISTINCT resource_class FROM nodes
