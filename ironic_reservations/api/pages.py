@@ -22,7 +22,6 @@ import dataclasses
 from oslo_config import cfg
 
 from ironic_reservations.api import wsgi
-from ironic_reservations.engine import Engine
 
 #: Checks the credentials of a request: the keys that authentication writes,
 #: or the refusal.
@@ -52,18 +51,6 @@ class Page:
 
     path: str
     application: wsgi.Application
-
-
-def of_features(engine: Engine, sign_in: SignIn, api: wsgi.Application,
-                inside: bool) -> list[Page]:
-    """Return the pages of all features.
-
-    :param api: the API, which checks the credentials of a request; its paths
-        begin with "/v1".
-    :param inside: whether this API is part of Ironic's.
-    """
-    return [page for each in engine.features
-            for page in each.pages(sign_in, api, inside)]
 
 
 class Beside:

@@ -60,7 +60,8 @@ def with_engine(conf: cfg.ConfigOpts,
         sign_in, authenticate)
     return pages.Beside(api, [
         pages.Page(each.path, unread_bodies.Unread(each.application))
-        for each in pages.of_features(engine, sign_in, api, False)])
+        for feature in engine.features
+        for each in feature.pages(sign_in, api, False)])
 
 
 class _Identify:

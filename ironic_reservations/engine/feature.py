@@ -317,7 +317,7 @@ class Feature:
 
         :param sign_in: an ``api.pages.SignIn``.
         :param api: the API as a WSGI application, which checks the
-            credentials of a request.
+            credentials of a request; its paths begin with "/v1".
         :param inside: whether this API is part of Ironic's.
         :returns: an ``api.pages.Page`` for each.
         """

@@ -140,12 +140,13 @@ class Guard:
         sign_in = pages.SignIn(
             strategy, ironic, engine.conf,
             functools.partial(identity.identify, app, strategy))
-        self._mount = mount.Mount(
+        served = mount.Mount(
             app, api_app.make_app(engine, enforcer, engine.conf,
                                   _PROVIDERS[strategy], sign_in),
-            transport, strategy, self._metrics,
-            lambda api: pages.of_features(engine, sign_in, api, True),
-            objects)
+            transport, strategy, self._metrics, objects)
+        self._mount = pages.Beside(served, [
+            page for each in engine.features
+            for page in each.pages(sign_in, served.ask, True)])
 
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:

@@ -15,12 +15,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Iterable
 
 from ironic_reservations.api import dialects
 from ironic_reservations.api import identity as api_identity
-from ironic_reservations.api import pages
 from ironic_reservations.api import url
 from ironic_reservations.api import wsgi
 from ironic_reservations.api.controllers.v1 import reservations
@@ -53,8 +51,6 @@ class Mount:
     :param app: Ironic's application, which authenticates.
     :param api: our API, which trusts the identity in a request.
     :param counted: the metrics of the guard, served with those of the API.
-    :param find_pages: returns the pages of features, from the API that they
-        call.
     :param objects: Ironic's objects, to confirm nodes with; ``None``: by
         requests.
     """
@@ -62,12 +58,10 @@ class Mount:
     def __init__(self, app: wsgi.Application, api: wsgi.Application,
                  transport: in_process.InProcess, strategy: str,
                  counted: metrics.Metrics,
-                 find_pages: Callable[[wsgi.Application], list[pages.Page]],
                  objects: ironic_objects.Objects | None = None) -> None:
         request_log.install()
         self._app = app
         self._objects = objects
-        self._beside = pages.Beside(self._serve, find_pages(self._ask))
         self._api = api
         self._transport = transport
         self._strategy = strategy
@@ -75,11 +69,6 @@ class Mount:
 
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
-        return self._beside(environ, start_response)
-
-    def _serve(self, environ: wsgi.Environ,
-               start_response: wsgi.StartResponse) -> Iterable[bytes]:
-        """Return the API's answer to a request at any path of ours."""
         path = environ['PATH_INFO']
         inner = identity.without(environ)
         if path.startswith(url.PREFIX):
@@ -91,8 +80,8 @@ class Mount:
             return self._api(inner, start_response)
         return self._answer(environ, inner, start_response)
 
-    def _ask(self, environ: wsgi.Environ,
-             start_response: wsgi.StartResponse) -> Iterable[bytes]:
+    def ask(self, environ: wsgi.Environ,
+            start_response: wsgi.StartResponse) -> Iterable[bytes]:
         """Return the API's answer to a request below "/v1"."""
         return self._answer(environ, identity.without(environ),
                             start_response)

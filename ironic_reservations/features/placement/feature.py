@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
-from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
@@ -29,7 +28,6 @@ from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
 from ironic_reservations.engine import lost_promises
-from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.features.placement import audit
 from ironic_reservations.features.placement import compute_hosts
 from ironic_reservations.features.placement import compute_mirror
@@ -45,7 +43,6 @@ from ironic_reservations.features.placement import providers_seen
 from ironic_reservations.features.placement import reservation_holds
 from ironic_reservations.features.placement.decisions import hold_audit
 from ironic_reservations.features.placement.decisions import holds
-from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons
@@ -196,41 +193,13 @@ class Placement(feature.Feature):
         """Return the condition that the hold is still being written."""
         return db_holds.being_made()
 
-    def find_host(self, engine: Engine,
-                  name: str) -> mirrored_node.Node | None:
-        """Return a compute host of Nova."""
-        return compute_hosts.find(engine, name)
-
-    def refresh_hosts(self, engine: Engine,
-                      nodes: Sequence[mirrored_node.Node],
-                      whole: bool = False) -> bool:
-        """Mirror compute hosts again."""
-        if whole:
-            return bool(compute_mirror.refresh(
-                engine, [node.uuid for node in nodes]))
-        return compute_mirror.refresh_before_start(engine, nodes)
-
-    def proves(self, engine: Engine, node_uuid: str, reservation_id: str,
-               instance_uuid: str) -> bool:
-        """Return whether Placement shows the instance on the node."""
-        return proof.shown(engine, node_uuid, reservation_id, instance_uuid)
-
-    def secure(self, context: lease_context.Context,
-               bookings: Sequence[leases.NodeBooking],
-               seen: Mapping[str, mirrored_node.Node | None]
-               ) -> Mapping[int, lease_context.Unready]:
-        """Hold the nodes."""
-        return lease_holds.take(context, bookings, seen)
-
-    def offer(self, context: lease_context.Context, lease: leases.Lease,
-              bookings: Sequence[leases.NodeBooking]) -> Mapping[str, str]:
-        """Make the providers and the flavors of a lease."""
-        return lease_offers.start(context, lease, bookings)
-
-    def withdraw(self, context: lease_context.Context,
-                 lease: leases.Lease) -> Mapping[str, str]:
-        """Delete the servers, the providers and the flavors of a lease."""
-        return lease_offers.end(context, lease)
+    # The functions have the parameters and the results of the hooks.
+    find_host = staticmethod(compute_hosts.find)
+    refresh_hosts = staticmethod(compute_mirror.refresh_hosts)
+    proves = staticmethod(proof.shown)
+    secure = staticmethod(lease_holds.take)
+    offer = staticmethod(lease_offers.start)
+    withdraw = staticmethod(lease_offers.end)
 
     def lost(self, engine: Engine) -> Iterable[lost_promises.Trace]:
         """Return the holds and flavors that no promise explains."""

@@ -40,13 +40,14 @@ Waits = dict[str, str]
 
 
 def start(context: lease_context.Context, lease: leases.Lease,
-          binding: Collection[leases.NodeBooking]) -> Waits:
+          bookings: Collection[leases.NodeBooking]) -> Waits:
     """Offer the hosts of the reservations of a lease in Placement and Nova.
 
-    :param binding: the bookings that will be bound next; their hosts are held.
+    :param bookings: the bookings that will be bound next, on hosts that are
+        held.
     :raises Lost: another worker has the lease.
     """
-    new = {booking.id for booking in binding}
+    new = {booking.id for booking in bookings}
     given: dict[str, list[leases.NodeBooking]] = {}
     for each in _of(context, lease):
         has = [booking for booking in each.bookings
