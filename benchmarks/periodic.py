@@ -25,6 +25,7 @@ from ironic_reservations.db import claims
 from ironic_reservations.db import in_flight_requests
 from ironic_reservations.db import lease_work
 from ironic_reservations.db import leases
+from ironic_reservations.db import outbox
 from ironic_reservations.db import reservations
 from ironic_reservations.db import reserved_instances
 from ironic_reservations.db import tables
@@ -34,7 +35,6 @@ from ironic_reservations.features.keys import rows as request_keys
 from ironic_reservations.features.maintenance import rows as maintenance
 from ironic_reservations.features.no_show import decisions as no_show
 from ironic_reservations.features.no_show import rows as no_shows
-from ironic_reservations.features.notices import outbox_rows as outbox
 from ironic_reservations.features.open_dates import rows as open_dates
 from ironic_reservations.features.placement import hold_rows as holds
 from ironic_reservations.features.usage import periods as usage_periods

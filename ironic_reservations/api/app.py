@@ -25,6 +25,7 @@ import pecan
 
 from ironic_reservations import policies
 from ironic_reservations.api import identity as api_identity
+from ironic_reservations.api import pages
 from ironic_reservations.api import url
 from ironic_reservations.api import wsgi
 from ironic_reservations.api.controllers import root
@@ -47,20 +48,19 @@ class RequestId(request_id.RequestId):
 
 def make_app(engine: Engine, enforcer: policies.Enforcer,
              conf: cfg.ConfigOpts, identity: api_identity.Provider,
-             fingerprint: api_identity.Fingerprint,
+             sign_in: pages.SignIn,
              authenticate: wsgi.Middleware | None = None
              ) -> wsgi.Application:
     """Build the application.
 
     :param conf: the options of [api].
     :param identity: returns the caller from the environ of a request.
-    :param fingerprint: returns the fingerprint of a user's present password,
-        for calendar tokens.
+    :param sign_in: the ways in which users can sign in.
     :param authenticate: the authentication middleware for all but the public
         paths; ``None`` if requests are authenticated already.
     """
     metrics = api_metrics.Metrics(engine)
-    controllers = root.RootController(engine, enforcer, metrics, fingerprint)
+    controllers = root.RootController(engine, enforcer, metrics, sign_in)
     inside = strict.Strict(
         pecan.make_app(
             controllers, force_canonical=False,

@@ -27,11 +27,10 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations import policies
 from ironic_reservations.api import app
 from ironic_reservations.api import identity
+from ironic_reservations.api import pages
 from ironic_reservations.api import wsgi
 from ironic_reservations.api.middleware import unread_bodies
 from ironic_reservations.db import migrate
-from ironic_reservations.features.calendar.page import calendar_app
-from ironic_reservations.features.calendar.page import strategies
 from ironic_reservations.reconciler import loops
 
 _SEEN = 'ironic_reservations.seen_caller'
@@ -53,14 +52,16 @@ def with_engine(conf: cfg.ConfigOpts,
                 engine: engine_module.Engine) -> wsgi.Application:
     """Build the application of an engine, authenticated as configured."""
     provider, authenticate = _authentication(conf)
-    strategy = strategies.make(
+    sign_in = pages.SignIn(
         conf.auth_strategy, conf, conf,
         None if authenticate is None else _Identify(authenticate))
     api = app.make_app(
         engine, policies.Enforcer(conf, conf.auth_strategy), conf, provider,
-        strategy.fingerprint, authenticate)
-    return calendar_app.Beside(api, unread_bodies.Unread(
-        calendar_app.make(conf, strategy, api, inside=False)))
+        sign_in, authenticate)
+    return pages.Beside(api, [
+        pages.Page(each.path, unread_bodies.Unread(each.application))
+        for feature in engine.features
+        for each in feature.pages(sign_in, api, False)])
 
 
 class _Identify:

@@ -32,11 +32,12 @@ from ironic_reservations.conf import default
 from ironic_reservations.conf import guard
 from ironic_reservations.conf import ironic
 from ironic_reservations.conf import leases
+from ironic_reservations.conf import outbox
 from ironic_reservations.conf import reservations
 from ironic_reservations.features import options as features
 
-_GROUPS = (default, api, database, guard, ironic, leases, reservations,
-           *features.GROUPS)
+_GROUPS = (default, api, database, guard, ironic, leases, outbox,
+           reservations, *features.GROUPS)
 #: The services that we reach through keystoneauth.
 _CLOUDS = (ironic, *features.CLOUDS)
 #: The number of connections that a process keeps open, and of those that it

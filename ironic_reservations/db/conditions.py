@@ -26,7 +26,6 @@ import datetime
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
-from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.model import leases
 from ironic_reservations.model import maintenance
 from ironic_reservations.model import node_condition
@@ -36,7 +35,6 @@ from ironic_reservations.model import reasons
 _n = tables.nodes.c
 _r = tables.reservations.c
 _m = tables.maintenance_nodes.c
-_h = tables.holds.c
 
 Condition = sa.ColumnElement[bool]
 #: An instant, or its parameter in a statement that is built once.
@@ -74,19 +72,6 @@ def live(now: Instant) -> Condition:
                              node_reservation.State.IN_USE.value)),
         sa.and_(_is(_r.state, node_reservation.State.RESERVED.value),
                 sa.or_(_r.expires_at > now, _r.acted))))
-
-
-def being_made() -> Condition:
-    """Return the condition that a reservation is not confirmed yet.
-
-    Its hold is still being written to Placement; the reservation ends if that
-    fails.
-    """
-    # EXISTS (SELECT ... FROM holds
-    #   WHERE owner = reservations.uuid AND state = 'promising')
-    return sa.exists().where(
-        _h.owner == _r.uuid,
-        _h.state == holds.HoldState.PROMISING.value)
 
 
 def has_node(now: Instant) -> Condition:
@@ -152,6 +137,13 @@ def occupied() -> Condition:
     # An unknown state is NULL, and none of these.
     return sa.or_(_n.instance_uuid.is_not(None), sa.func.coalesce(
         _n.provision_state, '').in_(node_condition.OCCUPIED))
+
+
+def was_deployed() -> Condition:
+    """Return the condition that the node of a booking has been deployed."""
+    # EXISTS (SELECT ... FROM usage_periods
+    #   WHERE booking_uuid = reservations.uuid)
+    return sa.exists().where(tables.usage_periods.c.booking_uuid == _r.uuid)
 
 
 def of_project(project_id: str | sa.BindParameter[str]) -> Condition:

@@ -74,13 +74,17 @@ def read_by_uuid(connection: sa.Connection,
     return RESERVATION.first(connection.execute(_BY_UUID, {'uuid': uuid}))
 
 
-def read_being_made(connection: sa.Connection, uuid: str) -> bool:
-    """Return whether a reservation is not confirmed yet."""
+def read_being_made(connection: sa.Connection, uuid: str,
+                    unconfirmed: Collection[conditions.Condition]) -> bool:
+    """Return whether a reservation is not confirmed yet.
+
+    :param unconfirmed: the conditions that it is not, of which one is enough.
+    """
     # SELECT id FROM reservations WHERE uuid = ? AND immediate = 1
     #   AND (its hold is being written)
     return connection.execute(sa.select(_r.id).where(
         _r.uuid == uuid, _r.immediate == 1,
-        conditions.being_made())).first() is not None
+        sa.or_(*unconfirmed))).first() is not None
 
 
 def read_with_generation(connection: sa.Connection, uuid: str
@@ -330,19 +334,22 @@ def read_page(connection: sa.Connection, now: datetime.datetime, *,
               node_uuid: str | None, instance_uuid: str | None,
               project_id: str | None, sort_key: str, descending: bool,
               marker: node_reservation.Reservation | None,
-              limit: int | None) -> list[node_reservation.Reservation]:
+              limit: int | None,
+              unconfirmed: Collection[conditions.Condition]
+              ) -> list[node_reservation.Reservation]:
     """Return live reservations in an order that is stable across pages.
 
     Reservations that are not confirmed yet are left out.
 
     :param sort_key: one of :data:`SORT_KEYS`; the id breaks ties.
     :param marker: the last reservation of the previous page.
+    :param unconfirmed: see :func:`read_being_made`.
     """
     # SELECT ... FROM reservations WHERE (it is live, and confirmed)
     #   AND ... AND (it is behind the marker) ORDER BY ..., id LIMIT ?
     # Without reservations that only wait for their nodes to be restored.
-    query = sa.select(*_SHOWN).where(conditions.live(now),
-                                     ~conditions.being_made(), sa.or_(
+    query = sa.select(*_SHOWN).where(
+        conditions.live(now), *(~each for each in unconfirmed), sa.or_(
         _r.state != node_reservation.State.RESERVED.value,
         _r.expires_at > now))
     for column, value in ((_r.node_uuid, node_uuid),

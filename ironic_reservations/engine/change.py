@@ -152,6 +152,8 @@ class Concern:
     :ivar details: more for the notice.
     :ivar notified: the name and the lease of the notification; ``None``: an
         update of the lease, for the reason.
+    :ivar most_a_day: the maximum number of notices for the reason about the
+        lease in a day; ``None``: there is none.
     """
 
     lease: leases.Lease
@@ -160,6 +162,7 @@ class Concern:
     occurrence: str | None = None
     details: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     notified: tuple[str, leases.Lease] | None = None
+    most_a_day: int | None = None
 
 
 @dataclasses.dataclass

@@ -24,6 +24,7 @@ from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import MutableMapping
+from collections.abc import Sequence
 import datetime
 from typing import Any
 from typing import TYPE_CHECKING
@@ -33,6 +34,7 @@ import sqlalchemy as sa
 
 from ironic_reservations.model import leases
 from ironic_reservations.model import limits
+from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
     from ironic_reservations.engine import change as change_module
     from ironic_reservations.engine import earlier as earlier_module
     from ironic_reservations.engine import Engine
+    from ironic_reservations.engine import lost_promises
+    from ironic_reservations.engine.lease_cycle import context as lease_context
     from ironic_reservations.engine.leases import ladder
 
 #: Values that features keep from one attempt of a request to the next.
@@ -176,6 +180,73 @@ class Feature:
         """
         return {}
 
+    def unconfirmed(self) -> sa.ColumnElement[bool] | None:
+        """Return the condition that a reservation is not confirmed yet."""
+        return None
+
+    def find_host(self, engine: Engine,
+                  name: str) -> mirrored_node.Node | None:
+        """Return a host that is no node of Ironic.
+
+        :param name: its name, or its uuid.
+        """
+        return None
+
+    def refresh_hosts(self, engine: Engine,
+                      nodes: Sequence[mirrored_node.Node],
+                      whole: bool = False) -> bool:
+        """Mirror hosts that are no nodes of Ironic again.
+
+        :param nodes: as they are mirrored; nodes of Ironic are left out.
+        :param whole: whether to read all of them, and not only those that
+            have just been closed.
+        :returns: whether any was read.
+        """
+        return False
+
+    def proves(self, engine: Engine, node_uuid: str, reservation_id: str,
+               instance_uuid: str) -> bool:
+        """Return whether an instance has a node through a lease.
+
+        :param reservation_id: the lease reservation that has the node now.
+        :raises ProofUnknown: this is not known.
+        """
+        return False
+
+    def secure(self, context: lease_context.Context,
+               bookings: Sequence[leases.NodeBooking],
+               seen: Mapping[str, mirrored_node.Node | None]
+               ) -> Mapping[int, lease_context.Unready]:
+        """Prepare nodes for bookings that have started, before all else.
+
+        :param seen: the nodes as Ironic shows them; other hosts as mirrored.
+        :returns: the nodes that cannot be used, by the id of the booking.
+        :raises Conflict: a booking no longer exists.
+        :raises Lost: another worker has the lease.
+        """
+        return {}
+
+    def offer(self, context: lease_context.Context, lease: leases.Lease,
+              bookings: Sequence[leases.NodeBooking]) -> Mapping[str, str]:
+        """Open the nodes of a lease to its owner, before they are bound.
+
+        :param bookings: the bookings that will be bound next.
+        :returns: the obstacles in words, by the lease reservation that waits.
+        :raises Lost: another worker has the lease.
+        """
+        return {}
+
+    def withdraw(self, context: lease_context.Context,
+                 lease: leases.Lease) -> Mapping[str, str]:
+        """Close the nodes whose bookings end, before they are freed.
+
+        It is called again for a lease without bookings, before it is over.
+
+        :returns: see :meth:`offer`.
+        :raises Lost: another worker has the lease.
+        """
+        return {}
+
     def loops(self, engine: Engine) -> Iterable[Any]:
         """Return the loops of the reconciler (``reconciler.loop.Loop``)."""
         return ()
@@ -204,14 +275,28 @@ class Feature:
         """
         return {}
 
+    def watch(self, context: lease_context.Context,
+              lease: leases.Lease) -> lease_context.Outcome | None:
+        """Take a step on a lease that is due, after all other steps.
+
+        :returns: ``None``: there was nothing to do.
+        :raises Conflict: somebody has changed the lease meanwhile.
+        :raises Lost: another worker has the lease.
+        """
+        return None
+
+    def lost(self, engine: Engine) -> Iterable[lost_promises.Trace]:
+        """Return the traces of promises that the database has lost.
+
+        :raises ReservationError: another service does not answer.
+        """
+        return ()
+
     def follow_nodes(self, engine: Engine) -> None:
         """React to the states of nodes after they were mirrored."""
 
     def clean_up(self, engine: Engine) -> None:
         """Delete rows that are no longer needed."""
-
-    def stop(self, engine: Engine) -> None:
-        """Release the claims of this process, which is ending."""
 
     def gauges(self, engine: Engine) -> Iterable[Any]:
         """Return metrics (``api.gauges.Gauges``).
@@ -228,5 +313,18 @@ class Feature:
 
         :param api: an ``api.controllers.rest.Api``.
         :returns: an ``api.controllers.rest.Route`` for each path.
+        """
+        return ()
+
+    def pages(self, sign_in: Any, api: Any, inside: bool) -> Iterable[Any]:
+        """Return the pages for browsers that the feature serves.
+
+        It imports them here, as in :meth:`routes`.
+
+        :param sign_in: an ``api.pages.SignIn``.
+        :param api: the API as a WSGI application, which checks the
+            credentials of a request; its paths begin with "/v1".
+        :param inside: whether this API is part of Ironic's.
+        :returns: an ``api.pages.Page`` for each.
         """
         return ()

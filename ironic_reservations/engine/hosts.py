@@ -32,7 +32,6 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import leasable
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen as seen_module
-from ironic_reservations.features.placement import compute_hosts
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
@@ -56,7 +55,8 @@ def add(engine: Engine, name: str,
     """
     asked_at = engine.clock()
     node = engine.ironic.node(name) if engine.ironic is not None else None
-    node = node or compute_hosts.find(engine, name)
+    node = node or next((found for each in engine.features if (
+        found := each.find_host(engine, name)) is not None), None)
     if node is None:
         raise errors.HostNotFound(
             f'Ironic has no node {name}. Send the name or the uuid of a node.'

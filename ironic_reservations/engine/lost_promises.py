@@ -26,8 +26,6 @@ from ironic_reservations import errors
 from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.placement import audit as placement_audit
-from ironic_reservations.features.placement.decisions import hold_audit
 from ironic_reservations.model import handovers
 from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node
@@ -44,10 +42,6 @@ class Kind(enum.StrEnum):
     MAINTENANCE = 'maintenance'
     #: Placement has a hold, or Nova a flavor.
     PLACEMENT = 'placement'
-
-
-_IN_PLACEMENT = frozenset((hold_audit.Kind.ORPHAN,
-                           hold_audit.Kind.RESERVATION_LEFTOVER))
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -74,7 +68,8 @@ def find(engine: Engine) -> list[Trace]:
     :raises PlacementUnavailable: Placement does not answer.
     :raises DatabaseUnavailable: the database does not answer.
     """
-    return sorted((*_in_ironic(engine), *_in_placement(engine)))
+    return sorted((*_in_ironic(engine), *(
+        trace for each in engine.features for trace in each.lost(engine))))
 
 
 def _in_ironic(engine: Engine) -> list[Trace]:
@@ -147,14 +142,3 @@ def _traces(node: mirrored_node.Node) -> list[Trace]:
             'If a project had a lease, make it again for this node; else '
             f'run "baremetal node undeploy {node.uuid}".'))
     return found
-
-
-def _in_placement(engine: Engine) -> list[Trace]:
-    if engine.placement is None:
-        return []
-    return [Trace(
-        Kind.PLACEMENT, each.node_uuid, each.detail,
-        'If instances have to keep running, make the lease again; then run '
-        '"ironic-reservations-manage placement audit --repair".')
-        for each in placement_audit.audit(engine, everything=True).differences
-        if each.kind in _IN_PLACEMENT]

@@ -28,6 +28,7 @@ from ironic_reservations import errors
 from ironic_reservations import policies
 from ironic_reservations.api import app as api_app
 from ironic_reservations.api import identity as api_identity
+from ironic_reservations.api import pages
 from ironic_reservations.api import wsgi
 from ironic_reservations.api.middleware import unread_bodies
 from ironic_reservations.clouds import in_process
@@ -36,8 +37,6 @@ from ironic_reservations.clouds import ironic_objects
 from ironic_reservations.clouds import ironic_versions
 from ironic_reservations.db import migrate
 from ironic_reservations.engine.reservations import find
-from ironic_reservations.features.calendar.page import calendar_app
-from ironic_reservations.features.calendar.page import strategies
 from ironic_reservations.guard import acts
 from ironic_reservations.guard import body_limits
 from ironic_reservations.guard import callers
@@ -138,15 +137,16 @@ class Guard:
             callers.Callers(strategy, enforcer,
                             engine.conf.guard.proof_of_any_project),
             self._acts.know_sender, limits)
-        sessions = strategies.make(
+        sign_in = pages.SignIn(
             strategy, ironic, engine.conf,
             functools.partial(identity.identify, app, strategy))
-        self._mount = mount.Mount(
+        served = mount.Mount(
             app, api_app.make_app(engine, enforcer, engine.conf,
-                                  _PROVIDERS[strategy], sessions.fingerprint),
-            transport, strategy, self._metrics,
-            lambda api: calendar_app.make(engine.conf, sessions, api,
-                                          inside=True), objects)
+                                  _PROVIDERS[strategy], sign_in),
+            transport, strategy, self._metrics, objects)
+        self._mount = pages.Beside(served, [
+            page for each in engine.features
+            for page in each.pages(sign_in, served.ask, True)])
 
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:

@@ -15,7 +15,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Iterable
 
 from ironic_reservations.api import dialects
@@ -26,7 +25,6 @@ from ironic_reservations.api.controllers.v1 import reservations
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.clouds import ironic_objects
-from ironic_reservations.features.calendar.page import calendar_app
 from ironic_reservations.guard import identity
 from ironic_reservations.guard import inward
 from ironic_reservations.guard import metrics
@@ -53,8 +51,6 @@ class Mount:
     :param app: Ironic's application, which authenticates.
     :param api: our API, which trusts the identity in a request.
     :param counted: the metrics of the guard, served with those of the API.
-    :param calendar: makes the calendar's application from the API that it
-        calls.
     :param objects: Ironic's objects, to confirm nodes with; ``None``: by
         requests.
     """
@@ -62,12 +58,10 @@ class Mount:
     def __init__(self, app: wsgi.Application, api: wsgi.Application,
                  transport: in_process.InProcess, strategy: str,
                  counted: metrics.Metrics,
-                 calendar: Callable[[wsgi.Application], wsgi.Application],
                  objects: ironic_objects.Objects | None = None) -> None:
         request_log.install()
         self._app = app
         self._objects = objects
-        self._calendar = calendar(self._ask)
         self._api = api
         self._transport = transport
         self._strategy = strategy
@@ -76,8 +70,6 @@ class Mount:
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
         path = environ['PATH_INFO']
-        if calendar_app.is_below(path):
-            return self._calendar(environ, start_response)
         inner = identity.without(environ)
         if path.startswith(url.PREFIX):
             inner['SCRIPT_NAME'] = inner.get('SCRIPT_NAME', '') + url.PREFIX
@@ -88,8 +80,8 @@ class Mount:
             return self._api(inner, start_response)
         return self._answer(environ, inner, start_response)
 
-    def _ask(self, environ: wsgi.Environ,
-             start_response: wsgi.StartResponse) -> Iterable[bytes]:
+    def ask(self, environ: wsgi.Environ,
+            start_response: wsgi.StartResponse) -> Iterable[bytes]:
         """Return the API's answer to a request below "/v1"."""
         return self._answer(environ, identity.without(environ),
                             start_response)

@@ -56,8 +56,6 @@ class Task(enum.StrEnum):
     FINISH = 'finish'
     #: Check that the nodes still have their lessee; in each pass.
     KEEP = 'keep'
-    #: Release nodes that stay unused; in each pass.
-    NO_SHOW = 'no_show'
 
 
 def tasks(lease: leases.Lease, now: datetime.datetime) -> tuple[Task, ...]:

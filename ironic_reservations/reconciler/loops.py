@@ -33,11 +33,13 @@ from ironic_reservations.engine import sweep
 from ironic_reservations.engine.in_flight import uncertain
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.engine.leases import gone_projects
+from ironic_reservations.engine.outbox import claims as outbox_claims
+from ironic_reservations.engine.outbox import clean_up as outbox
 from ironic_reservations.reconciler import claim
 from ironic_reservations.reconciler import lease_workers
 from ironic_reservations.reconciler import loop
 
-#: Seconds between two passes in which features delete old rows.
+#: Seconds between two passes in which old rows are deleted.
 _CLEAN_UP = 60
 #: Seconds between two requests for the version of an Ironic that runs in
 #: another process.
@@ -99,6 +101,7 @@ def _follow(engine: Engine) -> None:
 
 
 def _clean_up(engine: Engine) -> None:
+    outbox.clean_up(engine)
     for each in engine.features:
         each.clean_up(engine)
 
@@ -176,8 +179,7 @@ class Reconciler:
             each.end()
         for each in self._all:
             each.stop()
-        for feature in self._engine.features:
-            feature.stop(self._engine)
+        outbox_claims.release_own(self._engine, at_once=True)
 
     def run(self) -> None:
         """Run until :meth:`end`."""

@@ -24,7 +24,7 @@ from pecan import rest as pecan_rest
 
 from ironic_reservations import policies
 from ironic_reservations.api import expose
-from ironic_reservations.api import identity
+from ironic_reservations.api import pages
 from ironic_reservations.api.middleware import strict
 from ironic_reservations.engine import Engine
 from ironic_reservations.model import leases
@@ -74,13 +74,13 @@ class Controller(pecan_rest.RestController):
 class Api:
     """The objects that the controllers of features may use.
 
-    :ivar fingerprint: returns the fingerprint of a user's present password.
+    :ivar sign_in: the ways in which users can sign in.
     :ivar find_lease: returns a lease that the caller may see.
     """
 
     engine: Engine
     enforcer: policies.Enforcer
-    fingerprint: identity.Fingerprint
+    sign_in: pages.SignIn
     find_lease: Callable[[expose.Call, str], leases.Lease]
 
 

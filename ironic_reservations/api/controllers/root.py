@@ -23,7 +23,7 @@ import yaml
 
 from ironic_reservations import policies
 from ironic_reservations.api import expose
-from ironic_reservations.api import identity
+from ironic_reservations.api import pages
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.controllers import v1
 from ironic_reservations.api.controllers import version
@@ -37,9 +37,9 @@ class RootController(rest.Controller):
 
     def __init__(self, engine: Engine, enforcer: policies.Enforcer,
                  metrics: api_metrics.Metrics,
-                 fingerprint: identity.Fingerprint) -> None:
+                 sign_in: pages.SignIn) -> None:
         super().__init__(engine, enforcer)
-        self.v1 = v1.Controller(engine, enforcer, metrics, fingerprint)
+        self.v1 = v1.Controller(engine, enforcer, metrics, sign_in)
         self.description = DescriptionController(engine, enforcer)
         # Pecan finds controllers as attributes named like their paths.
         setattr(self, 'openapi.json', self.description)

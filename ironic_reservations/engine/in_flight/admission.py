@@ -50,7 +50,6 @@ from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.in_flight import refusal_messages
 from ironic_reservations.engine.reservations import displacement
-from ironic_reservations.features.placement import proof as placement_proof
 from ironic_reservations.lifecycle import admit as planner_admit
 from ironic_reservations.lifecycle import lifecycle
 from ironic_reservations.model import host_view
@@ -159,9 +158,9 @@ def admit(
         if (verdict is planner_admit.Verdict.PROOF_REQUIRED
                 and placed_instance is not None
                 and view.lease is not None and view.reservation is None
-                and placement_proof.shown(
-                    engine, node_uuid, view.lease.reservation_id,
-                    placed_instance)):
+                and any(each.proves(engine, node_uuid,
+                                    view.lease.reservation_id, placed_instance)
+                        for each in engine.features)):
             # If the rows are outdated by now, the commit below fails, and the
             # plan is made again.
             claim = planner_admit.Claim(view.lease.reservation_id)

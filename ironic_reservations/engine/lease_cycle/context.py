@@ -20,6 +20,7 @@ from collections.abc import Sequence
 import dataclasses
 import datetime
 from typing import Any
+from typing import TypeVar
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
@@ -36,6 +37,9 @@ from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
+
+_Key = TypeVar('_Key')
+_Value = TypeVar('_Value')
 
 #: The number of nodes that a sentence names.
 _NAMED = 3
@@ -75,6 +79,18 @@ class Outcome:
     unsure: bool = False
 
 
+@dataclasses.dataclass(frozen=True)
+class Unready:
+    """A node that a feature cannot use for a lease now.
+
+    :ivar why: the reason in words.
+    :ivar elsewhere: whether another node should be tried.
+    """
+
+    why: str
+    elsewhere: bool = False
+
+
 @dataclasses.dataclass
 class Context:
     """The context of all steps on one lease, until its claim is released.
@@ -97,6 +113,12 @@ class Context:
     memory: feature.Memory = dataclasses.field(default_factory=dict)
     #: The errors of silent conductors, by name; ``None``: of all conductors.
     _silent: dict[str | None, str] = dataclasses.field(default_factory=dict)
+
+    def ask(self, question: Callable[[feature.Feature], Mapping[_Key, _Value]]
+            ) -> dict[_Key, _Value]:
+        """Ask each feature, and return all their answers."""
+        return {key: value for each in self.engine.features
+                for key, value in question(each).items()}
 
     @property
     def ironic(self) -> ironic_client.Ironic:

@@ -30,7 +30,6 @@ from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.lease_cycle import handover as lease_handover
-from ironic_reservations.engine.lease_cycle import instances as lease_instances
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import handovers
 from ironic_reservations.model import in_flight
@@ -148,7 +147,7 @@ def reclaim(context: lease_context.Context,
             connection, {booking.node_uuid for booking in lease.bookings},
             with_traits=False)
     busy = _busy(context, lease)
-    kept = lease_instances.end(context, lease)
+    kept = context.ask(lambda each: each.withdraw(context, lease))
     handed = lease_handover.read(engine, lease.bookings)
     found.waits.extend(kept.values())
     found.polled = bool(kept)
@@ -329,7 +328,7 @@ def finish(context: lease_context.Context,
     :raises Lost: another worker has the lease.
     """
     now = context.engine.clock()
-    kept = lease_instances.finish(context, lease)
+    kept = context.ask(lambda each: each.withdraw(context, lease))
     if kept:
         return lease_context.Outcome(waits=tuple(kept.values()), polled=True)
     if lease.status is _DELETING:

@@ -36,10 +36,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.lease_cycle import context as lease_context
-from ironic_reservations.engine.lease_cycle import hold as lease_hold
-from ironic_reservations.engine.lease_cycle import instances as lease_instances
 from ironic_reservations.engine.leases import heal as lease_heal
-from ironic_reservations.features.placement import compute_mirror
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import host_view
 from ironic_reservations.model import leases
@@ -130,9 +127,9 @@ def start(context: lease_context.Context,
                      each.status is _PENDING
                      and booking.state is leases.BookingState.BOUND)]
     observed = _observe(engine, lease, concerned, now)
-    if compute_mirror.refresh_before_start(engine, (
-            observed.nodes[booking.node_uuid] for booking in giving
-            if not booking.begun)):
+    new = [observed.nodes[booking.node_uuid] for booking in giving
+           if not booking.begun]
+    if True in [each.refresh_hosts(engine, new) for each in engine.features]:
         observed = _observe(engine, lease, concerned, now)
     seen = {uuid: node if node.compute else context.ironic.node(uuid)
             for uuid, node in observed.nodes.items()}
@@ -144,7 +141,7 @@ def start(context: lease_context.Context,
         return lease_context.Outcome(changed=True)
     binding = [booking for booking in giving if views[booking.id].bind]
     # The hold comes first, so that nobody deploys through Nova meanwhile.
-    unheld = lease_hold.take(context, binding, seen)
+    unheld = context.ask(lambda each: each.secure(context, binding, seen))
     # Only once in a context: whether another node can be held is known only
     # after an attempt.
     before = {ident for ident, _ in context.searched}
@@ -155,7 +152,7 @@ def start(context: lease_context.Context,
             avoiding=True):
         return lease_context.Outcome(changed=True, closer=False)
     binding = [booking for booking in binding if booking.id not in unheld]
-    unoffered = lease_instances.start(context, lease, binding)
+    unoffered = context.ask(lambda each: each.offer(context, lease, binding))
     # Hosts can be used through Ironic even if Nova fails.
     waiting = {each.id for each in lease.reservations
                if each.instances is not None and each.id in unoffered}
@@ -261,7 +258,8 @@ def _find_others(context: lease_context.Context, observed: _Observed,
         # node.
         known = observed.nodes[uuid]
         if known.compute and avoiding:
-            compute_mirror.refresh(context.engine, [uuid])
+            for each in context.engine.features:
+                each.refresh_hosts(context.engine, [known], whole=True)
         elif not known.compute and not _same(seen[uuid], known):
             mirror.refresh_node(context.engine, uuid)
     try:

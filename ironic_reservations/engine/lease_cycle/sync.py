@@ -37,7 +37,6 @@ from ironic_reservations.engine import mirror
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.lease_cycle import end as lease_end
 from ironic_reservations.engine.lease_cycle import start as lease_start
-from ironic_reservations.features.no_show import no_show as lease_no_show
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import leases
 from ironic_reservations.model import proofs
@@ -96,8 +95,7 @@ _STEPS: dict[lease_cycle.Task, Callable[
         lease_cycle.Task.CLOSE: lease_end.close,
         lease_cycle.Task.TAKE_BACK: lease_end.reclaim,
         lease_cycle.Task.FINISH: lease_end.finish,
-        lease_cycle.Task.KEEP: _keep_lessee,
-        lease_cycle.Task.NO_SHOW: lease_no_show.watch}
+        lease_cycle.Task.KEEP: _keep_lessee}
 
 
 def sync(engine: Engine, claim: db_lease_work.Claim,
@@ -143,10 +141,13 @@ def _round(context: lease_context.Context,
     waits: list[str] = []
     until: list[datetime.datetime] = []
     polled = unsure = False
-    for task in (*lease_cycle.tasks(lease, context.engine.clock()),
-                 lease_cycle.Task.KEEP, lease_cycle.Task.NO_SHOW):
+    steps = [(each.value, _STEPS[each]) for each in (
+        *lease_cycle.tasks(lease, context.engine.clock()),
+        lease_cycle.Task.KEEP)]
+    for name, step in (*steps, *((type(each).__name__, each.watch)
+                                 for each in context.engine.features)):
         try:
-            outcome = _STEPS[task](context, lease)
+            outcome = step(context, lease) or lease_context.Outcome()
         except (db_connection.Conflict, errors.DatabaseUnavailable,
                 lease_context.Lost):
             raise
@@ -155,10 +156,10 @@ def _round(context: lease_context.Context,
         except Exception as exc:
             # A bug in one step must stop neither the other steps nor other
             # leases.
-            LOG.exception('The step %s of the lease %s failed', task,
+            LOG.exception('The step %s of the lease %s failed', name,
                           lease.id)
             outcome = lease_context.Outcome(waits=(
-                f'the step {task} failed ({type(exc).__name__}); the log of '
+                f'the step {name} failed ({type(exc).__name__}); the log of '
                 'the reconciler tells more',))
         waits.extend(outcome.waits)
         polled |= outcome.polled

@@ -57,12 +57,19 @@ def get_as_made(engine: Engine,
 
     :raises ReservationNotFound: there is none, or it has expired.
     """
-    if engine.placement is None:
+    unconfirmed = _unconfirmed(engine)
+    if not unconfirmed:
         return get(engine, uuid), False
     with engine.database.snapshot() as connection:
         reservation = db_reservations.read_by_uuid(connection, uuid)
-        being_made = db_reservations.read_being_made(connection, uuid)
+        being_made = db_reservations.read_being_made(connection, uuid,
+                                                     unconfirmed)
     return _valid(engine, reservation, uuid), being_made
+
+
+def _unconfirmed(engine: Engine) -> list[sa.ColumnElement[bool]]:
+    return [condition for each in engine.features
+            if (condition := each.unconfirmed()) is not None]
 
 
 def _valid(engine: Engine, found: node_reservation.Reservation | None,
@@ -135,7 +142,8 @@ def page(engine: Engine, query: Query) -> list[node_reservation.Reservation]:
             connection, now, node_uuid=query.node_uuid,
             instance_uuid=query.instance_uuid, project_id=query.project_id,
             sort_key=query.sort_key, descending=query.sort_dir == 'desc',
-            marker=marker, limit=query.limit)
+            marker=marker, limit=query.limit,
+            unconfirmed=_unconfirmed(engine))
 
 
 def reserved_node_uuids(engine: Engine) -> frozenset[str]:

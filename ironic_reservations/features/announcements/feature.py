@@ -23,6 +23,7 @@ from ironic_reservations.engine import announce
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
+from ironic_reservations.features.announcements import notice_quota
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_reservation
 
@@ -37,6 +38,7 @@ class _Part(feature.Part):
 
     engine: Engine
     change: change_module.Change
+    quota: notice_quota.NoticeQuota
 
     def committed(self) -> None:
         """Send one notification for each lease and reservation."""
@@ -62,7 +64,10 @@ class _Part(feature.Part):
         for event in self.change.events:
             if isinstance(event, change_module.Rehoused):
                 self._tell_rehoused(event)
-            elif isinstance(event, change_module.Concern):
+            elif (isinstance(event, change_module.Concern)
+                  and self.quota.may_notify(
+                      event.lease.id, event.word, event.most_a_day,
+                      self.change.planned_at)):
                 if event.notified is None:
                     announcer.notify_lease(announce.LEASE_UPDATE, event.lease,
                                            event.word)
@@ -143,6 +148,9 @@ def _reason(write: change_module.Write[leases.Lease]) -> str | None:
 class Announcements(feature.Feature):
     """Notifications on the message bus."""
 
+    def __init__(self) -> None:
+        self._quota = notice_quota.NoticeQuota()
+
     def before(self, engine: Engine, change: change_module.Change,
                memory: feature.Memory) -> None:
         """Notify of steps before they are committed, once.
@@ -160,4 +168,4 @@ class Announcements(feature.Feature):
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:
         """Return the notifications of a change."""
-        return _Part(engine, change)
+        return _Part(engine, change, self._quota)

@@ -28,11 +28,22 @@ class Calendar(feature.Feature):
         from ironic_reservations.api.controllers import rest
         from ironic_reservations.features.calendar import controller
         from ironic_reservations.features.calendar import token_controller
+        from ironic_reservations.features.calendar.page import strategies
+        fingerprint = strategies.make(api.sign_in).fingerprint
         calendar = controller.CalendarController(
-            api.engine, api.enforcer, api.fingerprint)
+            api.engine, api.enforcer, fingerprint)
         feed = token_controller.FeedController(
-            api.engine, api.enforcer, api.fingerprint)
+            api.engine, api.enforcer, fingerprint)
         return [rest.Route(('calendar',), calendar, rest.single(calendar)),
                 rest.Route(('calendar', 'token'), calendar.token,
                            rest.sole(calendar.token)),
                 rest.Route(('leases.ics',), feed, rest.single(feed))]
+
+    def pages(self, sign_in: Any, api: Any, inside: bool) -> Iterable[Any]:
+        """Return the page of the calendar."""
+        from ironic_reservations.api import pages
+        from ironic_reservations.api import url
+        from ironic_reservations.features.calendar.page import calendar_app
+        from ironic_reservations.features.calendar.page import strategies
+        return [pages.Page(url.CALENDAR, calendar_app.make(
+            sign_in.conf, strategies.make(sign_in), api, inside=inside))]

@@ -32,12 +32,12 @@ from oslo_config import cfg
 import sqlalchemy as sa
 
 from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
+from ironic_reservations.engine.outbox import deliveries
 from ironic_reservations.features.enforcement import client as enforcement
 from ironic_reservations.features.enforcement import terms as db_terms
-from ironic_reservations.features.notices import deliveries
-from ironic_reservations.features.notices import outbox_rows as db_outbox
 from ironic_reservations.model import leases
 from ironic_reservations.model import notices
 

@@ -23,8 +23,8 @@ import datetime
 from ironic_reservations.engine import Engine
 from ironic_reservations.features.history import rows as db_history
 from ironic_reservations.features.history import values as lease_history
-from ironic_reservations.features.usage import periods as db_usage_periods
 from ironic_reservations.model import leases
+from ironic_reservations.model import period_kind
 
 What = lease_history.What
 Entry = lease_history.Entry
@@ -89,11 +89,11 @@ def _of_periods(bookings: Iterable[db_history.Booking],
         node = nodes.get(each.booking_uuid or '')
         which = () if node is None else (node,)
         named = (each.resource_class or None) if node is None else None
-        if each.kind == db_usage_periods.NO_SHOW:
+        if each.kind == period_kind.NO_SHOW:
             yield Entry(each.starts_at, What.NO_SHOW_RELEASE, which,
                         each.hosts, named)
             continue
-        if each.kind != db_usage_periods.DEPLOYED:
+        if each.kind != period_kind.DEPLOYED:
             if each.ended_at is not None:
                 yield Entry(each.ended_at, What.RELEASED, which, each.hosts,
                             named, each.starts_at)

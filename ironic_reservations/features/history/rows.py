@@ -22,9 +22,9 @@ import sqlalchemy as sa
 from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.features.history import values as lease_history
-from ironic_reservations.features.usage import periods as usage_periods
 from ironic_reservations.model import leases
 from ironic_reservations.model import notices
+from ironic_reservations.model import period_kind
 
 _r = tables.reservations.c
 _l = tables.lease_reservations.c
@@ -34,8 +34,8 @@ _o = tables.outbox.c
 _KINDS = tuple(kind.value for kind in notices.Kind)
 _CHANNELS = tuple(channel.value for channel in notices.Channel)
 _OUTCOMES = {outcome.value: outcome for outcome in notices.Outcome}
-_PERIODS = (usage_periods.PROMISED, usage_periods.BOUND,
-            usage_periods.DEPLOYED, usage_periods.NO_SHOW)
+_PERIODS = (period_kind.PROMISED, period_kind.BOUND, period_kind.DEPLOYED,
+            period_kind.NO_SHOW)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -19,6 +19,7 @@ from typing import Any
 
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
+from ironic_reservations.features.maintenance import find
 from ironic_reservations.features.maintenance import loops
 
 
@@ -40,6 +41,10 @@ class Maintenance(feature.Feature):
                            rest.collection(windows)),
                 rest.Route(('maintenances', strict.ANY), windows,
                            rest.item(windows))]
+
+    def clean_up(self, engine: Engine) -> None:
+        """Delete windows that were over long ago."""
+        find.purge(engine)
 
     def loops(self, engine: Engine) -> Iterable[Any]:
         """Return the loop that works on nodes of windows."""

@@ -16,11 +16,18 @@ from __future__ import annotations
 
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
+from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.features.no_show import no_show
+from ironic_reservations.model import leases
 
 
 class NoShow(feature.Feature):
     """Leases that use none of their nodes."""
+
+    def watch(self, context: lease_context.Context,
+              lease: leases.Lease) -> lease_context.Outcome:
+        """Warn of nodes that are not deployed, or release them."""
+        return no_show.watch(context, lease)
 
     def follow_nodes(self, engine: Engine) -> None:
         """Wake the leases that may have to release nodes."""

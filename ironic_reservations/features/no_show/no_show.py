@@ -40,19 +40,20 @@ from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import observations as db_observations
+from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.lease_cycle import context as lease_context
+from ironic_reservations.engine.outbox import notice_ids
 from ironic_reservations.features.no_show import decisions as no_show
 from ironic_reservations.features.no_show import rows as db_no_shows
-from ironic_reservations.features.notices import outbox_rows as db_outbox
-from ironic_reservations.features.notices import writing as notices
 from ironic_reservations.model import count_text
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_condition
+from ironic_reservations.model import notices
 from ironic_reservations.model import time_text
 
 LOG = log.getLogger(__name__)
@@ -135,7 +136,7 @@ def _read(engine: Engine, connection: sa.Connection,
     :returns: by the id of the lease.
     """
     found = db_no_shows.read(connection, lease_ids, unbroken)
-    ids = {(lease_id, each.warned_at): notices.notice_id(
+    ids = {(lease_id, each.warned_at): notice_ids.of_notice(
         lease_id, notices.Kind.NO_SHOW, _occurrence(each.warned_at))
         for lease_id, seats in found.items() for each in seats
         if each.warned_at is not None}

@@ -27,7 +27,6 @@ import sqlalchemy as sa
 from ironic_reservations.db import conditions
 from ironic_reservations.db import tables
 from ironic_reservations.features.no_show import decisions as no_show
-from ironic_reservations.features.usage import periods as db_usage_periods
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_condition
 
@@ -62,7 +61,7 @@ def read(connection: sa.Connection, lease_ids: Collection[str],
     for row in connection.execute(
             sa.select(_l.lease_id, _r.uuid, _r.node_uuid, _n.resource_class,
                       _u.since, _r.warned_at,
-                      sa.case((db_usage_periods.deployed(_r.uuid), 1),
+                      sa.case((conditions.was_deployed(), 1),
                               else_=0).label('deployed'),
                       sa.case((free, 1), else_=0).label('free'))
             .select_from(_nodes().outerjoin(
@@ -187,7 +186,7 @@ def _unused() -> sa.ColumnElement[bool]:
     """
     return sa.and_(_r.state == leases.BookingState.BOUND.value,
                    _l.resource_type == leases.PHYSICAL_HOST, _deployable(),
-                   ~db_usage_periods.deployed(_r.uuid))
+                   ~conditions.was_deployed())
 
 
 def _of_class(terms: no_show.Terms,

@@ -21,8 +21,9 @@ from __future__ import annotations
 import datetime
 
 from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.notices import outbox_rows as db_outbox
+from ironic_reservations.engine.outbox import notice_ids
 from ironic_reservations.features.notices import writing as notices
 
 #: The maximum number of notices that one transaction writes.
@@ -44,7 +45,7 @@ def write(engine: Engine) -> int:
     with engine.database.read() as connection:
         soon = db_leases.read_starting(connection, now, until)
         rows = {lease_id: {
-            notices.row_id(notices.notice_id(
+            notice_ids.of_row(notice_ids.of_notice(
                 lease_id, notices.Kind.BEFORE_START, start.isoformat()),
                 channel, one)
             for channel, one in notices.receivers(engine.conf, user_id)}

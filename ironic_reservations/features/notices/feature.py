@@ -14,19 +14,20 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterable
 import dataclasses
+import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
 from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
 from ironic_reservations.features.notices import loops
-from ironic_reservations.features.notices import outbox
-from ironic_reservations.features.notices import outbox_claims
 from ironic_reservations.features.notices import writing as notices
 from ironic_reservations.model import leases
 
@@ -42,28 +43,7 @@ class _Part(feature.Part):
         """Write a notice for each lease whose change its owner has to know."""
         conf, change = self.engine.conf, self.change
         for write in change.of_leases:
-            if write.cause is change_module.Cause.MOVED_EARLIER:
-                assert write.after is not None
-                notices.write(conf, connection, notices.Kind.MOVED_EARLIER,
-                              write.after, change.planned_at,
-                              occurrence=change.id)
-            elif change_module.is_fixed_ahead(change, write):
-                assert write.after is not None
-                notices.write(conf, connection, notices.Kind.FIXED,
-                              write.after, change.planned_at,
-                              occurrence=change.id)
-            elif (write.cause is change_module.Cause.FLAGGED
-                  and change_module.is_broken(write)):
-                assert write.after is not None
-                notices.write(conf, connection, notices.Kind.BROKEN,
-                              write.after, change.planned_at, write.reason,
-                              occurrence=change.id)
-            elif write.cause is change_module.Cause.STEP:
-                self._write_step(connection, write)
-            elif change_module.is_over_at_once(write):
-                notices.write(conf, connection, notices.Kind.ENDED,
-                              change_module.ended(change, write),
-                              change.planned_at)
+            self._write_notices(connection, write)
         lost = {row.reservation_id for row in change.difference.lost}
         for lease in (db_leases.read_of_reservations(connection, lost)
                       if lost else ()):
@@ -72,19 +52,43 @@ class _Part(feature.Part):
                 change.planned_at,
                 'A node that was promised to the lease is used by somebody '
                 'else, as the operator allows.')
+        self._leave_out_frequent(connection)
         for event in change.events:
             if isinstance(event, change_module.Concern):
                 notices.write(conf, connection, notices.Kind(event.word),
                               event.lease, change.planned_at, event.text,
                               event.occurrence or change.id, **event.details)
 
+    def _leave_out_frequent(self, connection: sa.Connection) -> None:
+        """Drop the concerns of leases that had too many in a day."""
+        change = self.change
+        limited = [event for event in change.events
+                   if isinstance(event, change_module.Concern)
+                   and event.most_a_day is not None]
+        written = {word: collections.Counter(db_outbox.count_written(
+            connection, notices.Kind(word), {
+                event.lease.id for event in limited if event.word == word},
+            change.planned_at - datetime.timedelta(days=1)))
+            for word in {event.word for event in limited}}
+        frequent = set()
+        for event in limited:
+            written[event.word][event.lease.id] += 1
+            if written[event.word][event.lease.id] > (event.most_a_day or 0):
+                frequent.add(id(event))
+        change.events = [each for each in change.events
+                         if id(each) not in frequent]
 
-    def _write_step(self, connection: sa.Connection,
-                    write: change_module.Write[leases.Lease]) -> None:
-        """Write the notices of a step at the start or the end of a lease."""
+    def _write_notices(self, connection: sa.Connection,
+                       write: change_module.Write[leases.Lease]) -> None:
+        """Write the notices of the change of one lease."""
+        conf, change = self.engine.conf, self.change
         lease = write.after or write.before
         assert lease is not None
         for kind, happened in (
+                (notices.Kind.MOVED_EARLIER,
+                 write.cause is change_module.Cause.MOVED_EARLIER),
+                (notices.Kind.FIXED,
+                 change_module.is_fixed_ahead(change, write)),
                 (notices.Kind.BEFORE_END, not lease.status.over
                  and change_module.is_done(
                      write, leases.EventType.BEFORE_END)),
@@ -94,10 +98,13 @@ class _Part(feature.Part):
                 (notices.Kind.ENDED, change_module.is_over(write))):
             if happened:
                 notices.write(
-                    self.engine.conf, connection, kind, lease,
-                    self.change.planned_at,
+                    conf, connection, kind, lease, change.planned_at,
                     write.reason if kind is notices.Kind.BROKEN else None,
-                    occurrence=self.change.id)
+                    occurrence=change.id)
+        if change_module.is_over_at_once(write):
+            notices.write(conf, connection, notices.Kind.ENDED,
+                          change_module.ended(change, write),
+                          change.planned_at)
 
 
 class Notices(feature.Feature):
@@ -125,11 +132,3 @@ class Notices(feature.Feature):
             *([] if options.mail_host is None else [loops.mail(engine)]),
             *(loops.webhook(engine, number, url) for number, url in
               enumerate(dict.fromkeys(options.webhook_urls), 1))]
-
-    def clean_up(self, engine: Engine) -> None:
-        """Abandon notices that are not accepted, and delete old ones."""
-        outbox.clean_up(engine)
-
-    def stop(self, engine: Engine) -> None:
-        """Release the claims of this process on notices."""
-        outbox_claims.release_own(engine, at_once=True)

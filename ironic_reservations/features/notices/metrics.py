@@ -17,8 +17,8 @@ from __future__ import annotations
 from prometheus_client import core
 
 from ironic_reservations.api import gauges
+from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.notices import outbox_rows
 from ironic_reservations.model import notices
 
 
@@ -43,10 +43,10 @@ class Outbox(gauges.Gauges):
         waiting, oldest, given_up = families
         now = self._engine.clock()
         with self._engine.database.read() as connection:
-            unsent = outbox_rows.count_waiting(connection)
-            dropped = outbox_rows.count_given_up(connection)
+            unsent = db_outbox.count_waiting(connection)
+            dropped = db_outbox.count_given_up(connection)
         for channel in notices.Channel:
-            there = unsent.get(channel, outbox_rows.Waiting(0, None))
+            there = unsent.get(channel, db_outbox.Waiting(0, None))
             waiting.add_metric((channel.value,), there.count)
             oldest.add_metric((channel.value,), 0 if there.since is None
                               else (now - there.since).total_seconds())

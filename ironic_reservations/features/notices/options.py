@@ -90,17 +90,4 @@ OPTS = [
                help='Time, in seconds, before the start of a lease at which '
                     'the notice before_start is sent. 0 switches this notice '
                     'off.'),
-    cfg.IntOpt('max_backoff', default=900, min=1,
-               help='Maximum time, in seconds, between two attempts to send a '
-                    'notice.'),
-    cfg.IntOpt('give_up_after', default=3, min=1,
-               help='Number of days after which a notice that could not be '
-                    'sent is given up.'),
-    cfg.IntOpt('retention', default=7, min=1,
-               help='Number of days for which notices that have been sent or '
-                    'given up are kept in the database.'),
-    cfg.IntOpt('claim_ttl', default=60, min=5,
-               help='Time, in seconds, beyond the time-outs, for which a '
-                    'process claims notices that it sends. If that process '
-                    'dies, another one sends them after this time.'),
 ]

@@ -19,7 +19,7 @@ import datetime
 import json
 
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.notices import deliveries
+from ironic_reservations.engine.outbox import deliveries
 from ironic_reservations.features.notices import notice_text
 from ironic_reservations.features.notices import webhook
 from ironic_reservations.features.notices import writing as engine_notices

@@ -22,20 +22,17 @@ from collections.abc import Mapping
 import datetime
 import hashlib
 from typing import Any
-import uuid as uuid_module
 
 from oslo_config import cfg
 import sqlalchemy as sa
 
-from ironic_reservations.features.notices import outbox_rows as db_outbox
+from ironic_reservations.db import outbox as db_outbox
+from ironic_reservations.engine.outbox import notice_ids
 from ironic_reservations.model import leases
 from ironic_reservations.model import notices
 from ironic_reservations.model import proofs
 
 Kind = notices.Kind
-
-#: The namespace of the ids of notices, which are version 5 UUIDs.
-_NAMESPACE = uuid_module.UUID('5e9a4d3c-9a52-4b6f-8d0e-2f6e2f1a7c61')
 
 
 def write(conf: cfg.ConfigOpts, connection: sa.Connection, kind: Kind,
@@ -58,27 +55,13 @@ def write(conf: cfg.ConfigOpts, connection: sa.Connection, kind: Kind,
     to = receivers(conf, lease.user_id)
     if not to:
         return
-    ident = notice_id(lease.id, kind, occurrence
-                      or f'generation {lease.generation}')
+    ident = notice_ids.of_notice(
+        lease.id, kind, occurrence or f'generation {lease.generation}')
     payload = _payload(ident, kind, lease, now, reason, details)
     db_outbox.insert(connection, [notices.Notice(
-        row_id(ident, channel, one), ident, channel, one, kind, lease.id,
-        lease.project_id, lease.user_id, payload, now) for channel, one in to])
-
-
-def notice_id(lease_id: str, kind: Kind, occurrence: str) -> str:
-    """Return the id of a notice, which depends on the arguments only.
-
-    :param occurrence: distinguishes it from others of the kind about the
-        lease.
-    """
-    return str(uuid_module.uuid5(_NAMESPACE,
-                                 f'{lease_id}/{kind.value}/{occurrence}'))
-
-
-def row_id(notice: str, channel: notices.Channel, to: str) -> str:
-    """Return the id of the row of a notice for one receiver."""
-    return str(uuid_module.uuid5(_NAMESPACE, f'{notice}/{channel.value}/{to}'))
+        notice_ids.of_row(ident, channel, one), ident, channel, one, kind,
+        lease.id, lease.project_id, lease.user_id, payload, now)
+        for channel, one in to])
 
 
 def wanted(conf: cfg.ConfigOpts) -> bool:

@@ -18,15 +18,12 @@ from them, but they cannot extend their leases on the node.
 
 from __future__ import annotations
 
-import collections
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import datetime
-
-import sqlalchemy as sa
 
 from ironic_reservations.db import lease_names
 from ironic_reservations.db import leases as db_leases
@@ -35,14 +32,13 @@ from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import ladder
-from ironic_reservations.features.notices import outbox_rows as db_outbox
-from ironic_reservations.features.notices import writing as notices
-from ironic_reservations.features.owners import notice_quota
 from ironic_reservations.model import leases
 from ironic_reservations.model import time_text
 
 #: The maximum number of nodes in a notice.
 _NAMED = 100
+#: The maximum number of notices to a lessee in a day.
+_A_DAY = 5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,52 +132,27 @@ def _lessees(engine: Engine, found: Mapping[leases.NodeBooking, str],
             for (lessee, owner), of_it in nodes.items() if lessee in there]
 
 
-def write(engine: Engine, connection: sa.Connection,
-          lessees: Sequence[Lessee],
-          now: datetime.datetime) -> Sequence[Lessee]:
-    """Write the notices, in the transaction of the owner's lease.
+def concerns(engine: Engine, lessees: Iterable[Lessee],
+             now: datetime.datetime) -> list[change_module.Concern]:
+    """Return what the lessees have to know.
 
     An owner may change its lease often, so the notices of a lessee in a day
     are limited.
-
-    :returns: the lessees to notify after the transaction.
     """
-    if not lessees or not notices.wanted(engine.conf):
-        return lessees
-    written = collections.Counter(db_outbox.count_written(
-        connection, notices.Kind.ASKED_BACK,
-        {each.lease.id for each in lessees}, now - notice_quota.DAY))
     cleaning = datetime.timedelta(seconds=engine.conf.leases.cleaning_time)
-    notified = []
+    found = []
     for each in lessees:
-        if written[each.lease.id] >= notice_quota.A_DAY:
-            continue
-        written[each.lease.id] += 1
-        notified.append(each)
-        until = each.since - cleaning
-        count = len(each.nodes)
-        notices.write(
-            engine.conf, connection, notices.Kind.ASKED_BACK, each.lease, now,
+        until, count = each.since - cleaning, len(each.nodes)
+        found.append(change_module.Concern(
+            each.lease, announce.ASKED_BACK,
             (_of_started if each.lease.start <= now else _of_planned)(
                 count, time_text.moment(each.since),
                 time_text.moment(until)),
             f'asked back by {each.owner} for {each.since.isoformat()}',
-            nodes=count, node_uuids=list(each.nodes[:_NAMED]),
-            back_at=each.since.isoformat(), extend_until=until.isoformat())
-    return notified
-
-
-def notify(engine: Engine, quota: notice_quota.NoticeQuota,
-           lessees: Iterable[Lessee], now: datetime.datetime) -> None:
-    """Send the notifications, after the transaction.
-
-    :param quota: limits the notifications of this process.
-    :param lessees: the result of :func:`write`.
-    """
-    for each in lessees:
-        if quota.may_notify(each.lease.id, now):
-            engine.announcer.notify_lease(announce.LEASE_UPDATE, each.lease,
-                                          announce.ASKED_BACK)
+            {'nodes': count, 'node_uuids': list(each.nodes[:_NAMED]),
+             'back_at': each.since.isoformat(),
+             'extend_until': until.isoformat()}, most_a_day=_A_DAY))
+    return found
 
 
 def _of_started(count: int, since: str, until: str) -> str:

@@ -16,50 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Mapping
-from collections.abc import Sequence
-import dataclasses
 import datetime
-
-import sqlalchemy as sa
 
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
 from ironic_reservations.features.owners import asked_back
 from ironic_reservations.features.owners import lent
-from ironic_reservations.features.owners import notice_quota
 from ironic_reservations.model import leases
-
-
-@dataclasses.dataclass
-class _Part(feature.Part):
-    """The lessees to notify after one change.
-
-    :ivar notified: the lessees that have got a notice.
-    """
-
-    engine: Engine
-    change: change_module.Change
-    quota: notice_quota.NoticeQuota
-    lessees: Sequence[asked_back.Lessee]
-    notified: Sequence[asked_back.Lessee] = ()
-
-    def write(self, connection: sa.Connection) -> None:
-        """Write the notices."""
-        self.notified = asked_back.write(self.engine, connection,
-                                         self.lessees, self.change.planned_at)
-
-    def committed(self) -> None:
-        """Send the notifications."""
-        asked_back.notify(self.engine, self.quota, self.notified,
-                          self.change.planned_at)
 
 
 class Owners(feature.Feature):
     """Hosts that their owners lend, and want back."""
-
-    def __init__(self) -> None:
-        self._quota = notice_quota.NoticeQuota()
 
     def lent(self, engine: Engine, found: Collection[leases.Lease]
              ) -> Mapping[str, Mapping[str, datetime.datetime]]:
@@ -68,6 +36,7 @@ class Owners(feature.Feature):
 
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:
-        """Return the lessees of hosts that owners get back by a change."""
-        lessees = asked_back.find(engine, change)
-        return _Part(engine, change, self._quota, lessees) if lessees else None
+        """Notify the lessees of hosts that owners get back by a change."""
+        change.events = (*change.events, *asked_back.concerns(
+            engine, asked_back.find(engine, change), change.planned_at))
+        return None

@@ -47,15 +47,13 @@ SIZES = (flavors.VCPU, flavors.MEMORY_MB, flavors.DISK_GB)
 DISABLED = 'COMPUTE_STATUS_DISABLED'
 
 
-def find(engine: Engine, ident: str) -> mirrored_node.Node | None:
+def find(engine: Engine, name: str) -> mirrored_node.Node | None:
     """Return a compute host by its name, or its uuid in Placement.
 
     :returns: ``None`` if there is none, also if a node of Ironic or another
         provider has that name.
     """
-    if engine.placement is None:
-        return None
-    for provider in _called(engine.placement, ident):
+    for provider in _called(hold_calls.client(engine), name):
         node = (None if provider.parent is not None else read(
             engine, provider, bool(is_unusable(engine, provider.uuid))))
         if node is not None and MARK in dict(node.inventories or ()) and (

@@ -151,13 +151,16 @@ def refresh(engine: Engine, uuids: Collection[str],
     return found
 
 
-def refresh_before_start(engine: Engine, nodes: Iterable[mirrored_node.Node]
-                         ) -> bool:
+def refresh_hosts(engine: Engine, nodes: Iterable[mirrored_node.Node],
+                  whole: bool = False) -> bool:
     """Read compute hosts that have just been disabled, or have gone down.
 
     :param nodes: as they are mirrored.
-    :returns: whether there are any.
+    :param whole: whether to read all of them.
+    :returns: whether any was read.
     """
+    if whole:
+        return bool(refresh(engine, [node.uuid for node in nodes]))
     closed = _closed(engine, (node for node in nodes if not node.maintenance))
     if closed:
         refresh(engine, closed, down=closed)

@@ -27,13 +27,21 @@ from ironic_reservations import errors
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
+from ironic_reservations.engine import lost_promises
+from ironic_reservations.features.placement import audit
+from ironic_reservations.features.placement import compute_hosts
+from ironic_reservations.features.placement import compute_mirror
 from ironic_reservations.features.placement import deployed_holds
 from ironic_reservations.features.placement import hold_calls
 from ironic_reservations.features.placement import hold_release
 from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement import lease_holds
+from ironic_reservations.features.placement import lease_offers
 from ironic_reservations.features.placement import loops
+from ironic_reservations.features.placement import proof
 from ironic_reservations.features.placement import providers_seen
 from ironic_reservations.features.placement import reservation_holds
+from ironic_reservations.features.placement.decisions import hold_audit
 from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
@@ -41,6 +49,9 @@ from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
 
 LOG = log.getLogger(__name__)
+
+_LOST = frozenset((hold_audit.Kind.ORPHAN,
+                   hold_audit.Kind.RESERVATION_LEFTOVER))
 
 
 @dataclasses.dataclass
@@ -177,6 +188,27 @@ class Placement(feature.Feature):
                   request: pick.NodeRequest) -> Mapping[str, reasons.Reason]:
         """Return the nodes that other consumers have in Placement."""
         return reservation_holds.without_room(engine, request)
+
+    def unconfirmed(self) -> sa.ColumnElement[bool]:
+        """Return the condition that the hold is still being written."""
+        return db_holds.being_made()
+
+    # The functions have the parameters and the results of the hooks.
+    find_host = staticmethod(compute_hosts.find)
+    refresh_hosts = staticmethod(compute_mirror.refresh_hosts)
+    proves = staticmethod(proof.shown)
+    secure = staticmethod(lease_holds.take)
+    offer = staticmethod(lease_offers.start)
+    withdraw = staticmethod(lease_offers.end)
+
+    def lost(self, engine: Engine) -> Iterable[lost_promises.Trace]:
+        """Return the holds and flavors that no promise explains."""
+        return [lost_promises.Trace(
+            lost_promises.Kind.PLACEMENT, each.node_uuid, each.detail,
+            'If instances have to keep running, make the lease again; then '
+            'run "ironic-reservations-manage placement audit --repair".')
+            for each in audit.audit(engine, everything=True).differences
+            if each.kind in _LOST]
 
     def loops(self, engine: Engine) -> Iterable[Any]:
         """Return the loop that keeps Placement in agreement."""

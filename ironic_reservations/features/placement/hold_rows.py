@@ -53,6 +53,18 @@ _ASKED = 'asked_'
 _WHOLE = 'node'
 
 
+def being_made() -> sa.ColumnElement[bool]:
+    """Return the condition that a reservation is not confirmed yet.
+
+    Its hold is still being written to Placement; the reservation ends if that
+    fails.
+    """
+    # EXISTS (SELECT ... FROM holds
+    #   WHERE owner = reservations.uuid AND state = 'promising')
+    return sa.exists().where(
+        _h.owner == _r.uuid, _h.state == holds.HoldState.PROMISING.value)
+
+
 def insert(connection: sa.Connection, hold: holds.Hold) -> holds.Hold:
     """Write a hold before it is written to Placement.
 

@@ -22,6 +22,7 @@ import uuid as uuid_module
 
 from ironic_reservations import errors
 from ironic_reservations.engine import Engine
+from ironic_reservations.features.placement import hold_calls
 from ironic_reservations.features.placement import lease_provider_calls
 from ironic_reservations.features.placement.decisions import lease_providers
 
@@ -37,10 +38,8 @@ def shown(engine: Engine, node_uuid: str, reservation_id: str,
         consumer = str(uuid_module.UUID(instance_uuid))
     except ValueError:
         return False
-    if engine.placement is None:
-        return False
     try:
-        there = engine.placement.consumer(consumer).allocations
+        there = hold_calls.client(engine).consumer(consumer).allocations
     except errors.PlacementUnavailable as exc:
         raise errors.ProofUnknown(
             f'Node {node_uuid} is leased, the request shows no proof, and '

@@ -33,6 +33,7 @@ from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.features.usage import values as usage
 from ironic_reservations.model import leases
+from ironic_reservations.model import period_kind
 
 _p = tables.usage_periods.c
 _r = tables.reservations.c
@@ -41,14 +42,6 @@ _n = tables.nodes.c
 
 #: The maximum number of bookings in one statement.
 _PIECE = 500
-#: Promised, but never bound.
-PROMISED = 'promised'
-#: Promised and bound.
-BOUND = 'bound'
-#: Deployed, or with an instance.
-DEPLOYED = 'deployed'
-#: Released at that instant, since the owner had not deployed it in time.
-NO_SHOW = 'no_show'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,11 +56,6 @@ class Deployment:
     lease_id: str
     project_id: str | None
     resource_class: str
-
-
-def deployed(booking_uuid: sa.ColumnElement[str]) -> sa.Exists:
-    """Return the condition that the node of a booking has been deployed."""
-    return sa.exists().where(_p.booking_uuid == booking_uuid)
 
 
 def read_unrecorded(connection: sa.Connection, now: datetime.datetime,
@@ -126,9 +114,9 @@ def begin(connection: sa.Connection, those: Collection[Deployment],
     # INSERT INTO usage_periods (booking_uuid, ...) VALUES (...), ...
     if those:
         connection.execute(sa.insert(tables.usage_periods), [
-            {**dataclasses.asdict(each), 'kind': DEPLOYED, 'starts_at': now,
-             'ended_at': None if lasts else now, 'hosts': 1,
-             'running': 1 if lasts else None} for each in those])
+            {**dataclasses.asdict(each), 'kind': period_kind.DEPLOYED,
+             'starts_at': now, 'ended_at': None if lasts else now,
+             'hosts': 1, 'running': 1 if lasts else None} for each in those])
 
 
 def note_no_shows(connection: sa.Connection, lease: leases.Lease,
@@ -149,7 +137,8 @@ def note_no_shows(connection: sa.Connection, lease: leases.Lease,
     connection.execute(sa.insert(tables.usage_periods), [
         {'reservation_id': reservation_id, 'lease_id': lease.id,
          'project_id': lease.project_id, 'resource_class': name,
-         'kind': NO_SHOW, 'starts_at': now, 'ended_at': now, 'hosts': count}
+         'kind': period_kind.NO_SHOW, 'starts_at': now, 'ended_at': now,
+         'hosts': count}
         for (reservation_id, name), count in counts.items()])
 
 
@@ -177,8 +166,8 @@ def keep(connection: sa.Connection, lease: leases.Lease,
     whole = [booking for booking in bookings if booking.node_uuid in classes]
     counts: collections.Counter[tuple[Any, ...]] = collections.Counter(
         (booking.reservation_id, classes[booking.node_uuid],
-         BOUND if booking.begun else PROMISED, booking.starts_at,
-         booking.ends_at) for booking in whole
+         period_kind.BOUND if booking.begun else period_kind.PROMISED,
+         booking.starts_at, booking.ends_at) for booking in whole
         if booking.starts_at < booking.ends_at)
     if counts:
         connection.execute(sa.insert(tables.usage_periods), [
@@ -261,14 +250,16 @@ def _read_over(connection: sa.Connection, begin: datetime.datetime,
                 sa.select(*columns, sa.func.sum(_p.hosts))
                 .select_from(tables.usage_periods.outerjoin(
                     tables.reservations, _r.uuid == _p.booking_uuid))
-                .where(_p.starts_at < end, _p.kind != NO_SHOW,
+                .where(_p.starts_at < end, _p.kind != period_kind.NO_SHOW,
                        sa.or_(_p.ended_at > begin, _p.running == 1), whose)
                 .group_by(*columns))):
         until = min((time for time in (ended, expires) if time is not None),
                     default=start)
         found.append(usage.Spell(
-            project_id, name, start, until, int(hosts), kind != DEPLOYED,
-            until if kind == BOUND else None, kind == DEPLOYED))
+            project_id, name, start, until, int(hosts),
+            kind != period_kind.DEPLOYED,
+            until if kind == period_kind.BOUND else None,
+            kind == period_kind.DEPLOYED))
     return found
 
 

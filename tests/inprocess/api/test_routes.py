@@ -25,6 +25,7 @@ from webob import exc as webob_exc
 
 from ironic_reservations import errors
 from ironic_reservations import policies
+from ironic_reservations.api import pages
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.controllers import root
 from ironic_reservations.api.middleware import metrics
@@ -56,7 +57,8 @@ class TestRoutes(testtools.TestCase):
     def _root(self, engine: Engine) -> root.RootController:
         return root.RootController(
             engine, policies.Enforcer(self.world.conf, 'noauth'),
-            metrics.Metrics(engine), lambda _: True)
+            metrics.Metrics(engine), pages.SignIn(
+                'noauth', self.world.conf, self.world.conf, None))
 
     def test_pecan_would_find_the_same(self) -> None:
         """Without our routes, pecan finds them by the names of attributes."""

@@ -36,6 +36,7 @@ from ironic_reservations import conf as project_conf
 from ironic_reservations import policies
 from ironic_reservations.api import app
 from ironic_reservations.api import identity
+from ironic_reservations.api import pages
 from ironic_reservations.api import wsgi
 from ironic_reservations.db import migrate
 from ironic_reservations.engine import mirror
@@ -139,7 +140,8 @@ class World(fixtures.Fixture):
         """Make the application under test."""
         return app.make_app(
             self.engine, policies.Enforcer(self.conf, self._auth_strategy),
-            self.conf, self._provider, lambda _: '')
+            self.conf, self._provider,
+            pages.SignIn('noauth', self.conf, self.conf, None))
 
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:

@@ -18,6 +18,7 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import tables
 from ironic_reservations.features.usage import periods as usage_periods
+from ironic_reservations.model import period_kind
 from tests import world
 from tests.inprocess.db import base
 
@@ -43,7 +44,7 @@ class TestPostgresql(base.DatabaseTestCase):
                 sa.text('SHOW timezone')))
             writing.execute(sa.insert(table), {
                 'reservation_id': 'r', 'lease_id': 'l', 'booking_uuid': 'b',
-                'resource_class': 'gold', 'kind': usage_periods.DEPLOYED,
+                'resource_class': 'gold', 'kind': period_kind.DEPLOYED,
                 'starts_at': world.NOON, 'ended_at': world.NOON, 'hosts': 1,
                 'running': 1})
             usage_periods.finish(writing, ['b'], _END)

@@ -18,7 +18,7 @@ import fixtures
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
-from ironic_reservations.features.notices import outbox
+from ironic_reservations.engine.outbox import clean_up as outbox
 from ironic_reservations.features.notices import writing as notices
 from ironic_reservations.model import notices as model_notices
 from tests import servers

@@ -23,9 +23,9 @@ import fixtures
 
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import tables
+from ironic_reservations.engine.outbox import clean_up as outbox
 from ironic_reservations.features.announcements import feature as last_feature
 from ironic_reservations.features.enforcement import enforcement_commits
-from ironic_reservations.features.notices import outbox
 from tests import leasing
 from tests import servers
 from tests.inprocess.notices import base
@@ -394,8 +394,7 @@ class TestService(_Case):
                          {row['outcome'] for row in self.outbox()})
 
     def test_died_before_it_marked(self):
-        with mock.patch('ironic_reservations.features.notices.'
-                        'outbox_rows.finish',
+        with mock.patch('ironic_reservations.db.outbox.finish',
                         side_effect=SystemExit):
             self.assertRaises(SystemExit, self.deliver)
         self.assertEqual(0, self.deliver())

@@ -19,11 +19,11 @@ from unittest import mock
 
 from ironic_reservations import errors
 from ironic_reservations.db import claimed_rows
+from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import retry
+from ironic_reservations.engine.outbox import claims as outbox_claims
 from ironic_reservations.features.notices import mail
 from ironic_reservations.features.notices import mail_digests
-from ironic_reservations.features.notices import outbox_claims
-from ironic_reservations.features.notices import outbox_rows as db_outbox
 from ironic_reservations.features.notices import webhooks
 from ironic_reservations.features.notices import writing as notices
 from ironic_reservations.lifecycle import lease_cycle

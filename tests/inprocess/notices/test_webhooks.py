@@ -25,13 +25,13 @@ from ironic_reservations import errors
 from ironic_reservations.api.middleware import metrics
 from ironic_reservations.clouds import ironic
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.db import tables
 from ironic_reservations.engine.leases import create
+from ironic_reservations.engine.outbox import clean_up as outbox
+from ironic_reservations.engine.outbox import deliveries
 from ironic_reservations.features.notices import before_start
-from ironic_reservations.features.notices import deliveries
 from ironic_reservations.features.notices import notice_text
-from ironic_reservations.features.notices import outbox
-from ironic_reservations.features.notices import outbox_rows as db_outbox
 from ironic_reservations.features.notices import webhook
 from ironic_reservations.features.notices import webhooks
 from ironic_reservations.features.notices import writing as notices

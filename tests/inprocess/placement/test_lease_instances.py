@@ -15,7 +15,7 @@
 from __future__ import annotations
 
 from ironic_reservations.engine.lease_cycle import context as lease_context
-from ironic_reservations.engine.lease_cycle import instances as lease_instances
+from ironic_reservations.features.placement import lease_offers
 from ironic_reservations.features.placement.decisions import (
     lease_providers as machine,
 )
@@ -48,13 +48,13 @@ class TestTurn(reserved.TestCase):
 
     def give(self, *on: tuple[str, leases.BookingState]) -> tuple[str, ...]:
         """Have the instances given that are on these hosts."""
-        return lease_instances.offer(
+        return lease_offers.offer(
             self.context, self.ident, reserved.PROJECT, self.bookings(*on),
             reserved.FLAVOR)
 
     def take_back(self, *on: str) -> tuple[str, ...]:
         """Have all taken back."""
-        return lease_instances.withdraw(
+        return lease_offers.withdraw(
             self.context, self.ident,
             self.bookings(*((host, ENDING) for host in on)))
 

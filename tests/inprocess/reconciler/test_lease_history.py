@@ -18,6 +18,7 @@ from ironic_reservations.features.history import values as lease_history
 from ironic_reservations.features.notices import webhooks
 from ironic_reservations.features.usage import periods as usage_periods
 from ironic_reservations.model import notices
+from ironic_reservations.model import period_kind
 from tests import leasing
 from tests import servers
 from tests.inprocess.reconciler import no_shows
@@ -118,7 +119,7 @@ class TestHistory(_TestCase):
         there = used()
         self.assertNotEqual([], there)
         self.execute(tables.usage_periods.delete().where(
-            tables.usage_periods.c.kind == usage_periods.NO_SHOW))
+            tables.usage_periods.c.kind == period_kind.NO_SHOW))
         self.assertEqual(there, used())
 
     def test_others_have_a_history_of_their_own(self):

@@ -104,7 +104,7 @@ class TestNotices(_TestCase):
         self.run_at(1.9)
         self.at(2)
         no_show.wake(self.engine)
-        with mock.patch.object(no_show.notices, 'write',
+        with mock.patch.object(notices, 'write',
                                side_effect=RuntimeError):
             self.soon(1)
         self.assertEqual([], self.told(no_shows.WARNING))

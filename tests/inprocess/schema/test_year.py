@@ -33,7 +33,7 @@ from ironic_reservations.db import leases
 from ironic_reservations.db import nodes
 from ironic_reservations.db import tables
 from ironic_reservations.features.history import rows as lease_history
-from ironic_reservations.features.usage import periods as usage_periods
+from ironic_reservations.model import period_kind
 from ironic_reservations.model import visibility
 from tests.inprocess.schema import each_database
 from tests.real import databases
@@ -150,7 +150,7 @@ class _HistoryOn:
             connection.execute(sa.insert(tables.usage_periods), [
                 {'lease_id': f'lease-{number % 1000}', 'project_id': 'red',
                  'reservation_id': 'reservation', 'resource_class': 'gold',
-                 'kind': usage_periods.BOUND, 'starts_at': _NOW,
+                 'kind': period_kind.BOUND, 'starts_at': _NOW,
                  'ended_at': _NOW, 'hosts': 1} for number in range(5000)])
         over.count_rows(database.engine)
         found: list[lease_history.Period] = []

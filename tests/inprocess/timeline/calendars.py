@@ -26,6 +26,7 @@ import sqlalchemy as sa
 from ironic_reservations import engine as engine_module
 from ironic_reservations import policies
 from ironic_reservations.api import app
+from ironic_reservations.api import pages
 from ironic_reservations.api import wsgi
 from ironic_reservations.db import tables
 from tests import world
@@ -45,7 +46,8 @@ VIEWERS: dict[str, dict[str, str]] = {
 def application(engine: engine_module.Engine) -> wsgi.Application:
     """Make the application of a process."""
     return app.make_app(engine, policies.Enforcer(engine.conf, 'keystone'),
-                        engine.conf, api_world.from_headers, lambda _: '')
+                        engine.conf, api_world.from_headers, pages.SignIn(
+                            'noauth', engine.conf, engine.conf, None))
 
 
 def timeline(there: world.World) -> judge.Timeline:

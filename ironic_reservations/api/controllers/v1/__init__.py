@@ -18,7 +18,7 @@ import pecan
 
 from ironic_reservations import policies
 from ironic_reservations.api import expose
-from ironic_reservations.api import identity
+from ironic_reservations.api import pages
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.controllers import version
 from ironic_reservations.api.controllers.v1 import availability
@@ -34,7 +34,7 @@ class Controller(rest.Controller):
 
     def __init__(self, engine: Engine, enforcer: policies.Enforcer,
                  metrics: api_metrics.Metrics,
-                 fingerprint: identity.Fingerprint) -> None:
+                 sign_in: pages.SignIn) -> None:
         super().__init__(engine, enforcer)
         self.reservations = reservations.ReservationsController(
             engine, enforcer, metrics)
@@ -44,7 +44,7 @@ class Controller(rest.Controller):
         setattr(self, 'os-hosts', self.hosts)
         self.availability = availability.AvailabilityController(
             engine, enforcer)
-        api = rest.Api(engine, enforcer, fingerprint, self.leases.find)
+        api = rest.Api(engine, enforcer, sign_in, self.leases.find)
         self.of_features: list[rest.Route] = [
             route for each in engine.features for route in each.routes(api)]
         for route in self.of_features:

@@ -67,11 +67,6 @@ _OTHERS = ('HTTP_COOKIE', 'HTTP_AUTHORIZATION', 'HTTP_X_AUTH_TOKEN',
            'HTTP_X_FORWARDED_PREFIX', *_RAW)
 
 
-def is_below(path: str) -> bool:
-    """Return whether a path belongs to the calendar."""
-    return path == url.CALENDAR or path.startswith(f'{url.CALENDAR}/')
-
-
 def make(conf: cfg.ConfigOpts, strategy: sessions.Strategy,
          api: wsgi.Application, *, inside: bool) -> wsgi.Application:
     """Build the application for these paths.
@@ -87,23 +82,6 @@ def make(conf: cfg.ConfigOpts, strategy: sessions.Strategy,
             http_proxy_to_wsgi.HTTPProxyToWSGI(app, conf),
             conf.api.trusted_proxies)
     return app
-
-
-class Beside:
-    """Sends the paths of the calendar to its application, and others to the
-    API.
-    """
-
-    def __init__(self, api: wsgi.Application,
-                 calendar: wsgi.Application) -> None:
-        self._api = api
-        self._calendar = calendar
-
-    def __call__(self, environ: wsgi.Environ,
-                 start_response: wsgi.StartResponse) -> Iterable[bytes]:
-        chosen = (self._calendar if is_below(environ.get('PATH_INFO', ''))
-                  else self._api)
-        return chosen(environ, start_response)
 
 
 class CalendarApp:

@@ -18,9 +18,8 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-from oslo_config import cfg
-
 from ironic_reservations import errors
+from ironic_reservations.api import pages
 from ironic_reservations.api import wsgi
 from ironic_reservations.clouds import keystone
 from ironic_reservations.features.calendar.page import password_file
@@ -63,21 +62,15 @@ class NoAuth:
         """Do nothing: the session is only the cookie."""
 
 
-def make(auth_strategy: str, settings: cfg.ConfigOpts, conf: cfg.ConfigOpts,
-         identify: tokens.Identify | None) -> sessions.Strategy:
-    """Return the strategy.
-
-    :param auth_strategy: the authentication of callers of the API.
-    :param settings: the configuration with the options of authentication:
-        Ironic's, where this runs inside its API.
-    :param conf: our own configuration.
-    :param identify: checks the credentials of a request; ``None`` for noauth.
-    """
-    if auth_strategy == 'http_basic':
+def make(sign_in: pages.SignIn) -> sessions.Strategy:
+    """Return the strategy."""
+    if sign_in.auth_strategy == 'http_basic':
         return password_file.PasswordFile(
-            settings.http_basic_auth_user_file,
-            conf.api.calendar_session_time)
-    if auth_strategy == 'keystone':
-        assert identify is not None
-        return tokens.Tokens(keystone.Keystone(settings, conf), identify)
+            sign_in.settings.http_basic_auth_user_file,
+            sign_in.conf.api.calendar_session_time)
+    if sign_in.auth_strategy == 'keystone':
+        assert sign_in.identify is not None
+        return tokens.Tokens(
+            keystone.Keystone(sign_in.settings, sign_in.conf),
+            sign_in.identify)
     return NoAuth()

@@ -15,12 +15,12 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable
 import hashlib
 import threading
 from typing import Any
 
 from ironic_reservations import errors
+from ironic_reservations.api import pages
 from ironic_reservations.api import wsgi
 from ironic_reservations.clouds import keystone
 from ironic_reservations.features.calendar.page import attempts
@@ -28,10 +28,6 @@ from ironic_reservations.features.calendar.page import client_address
 from ironic_reservations.features.calendar.page import cookies
 from ironic_reservations.features.calendar.page import credentials
 from ironic_reservations.features.calendar.page import sessions
-
-#: Authenticates a request as the API does. Returns the resulting environ, or
-#: the answer that refuses the request.
-Identify = Callable[[wsgi.Environ], wsgi.Environ | wsgi.Answer]
 
 #: The maximum number of ended tokens that are remembered.
 _REMEMBERED = 10000
@@ -49,7 +45,8 @@ class Tokens:
 
     name = 'keystone'
 
-    def __init__(self, cloud: keystone.Keystone, identify: Identify) -> None:
+    def __init__(self, cloud: keystone.Keystone,
+                 identify: pages.Identify) -> None:
         self._keystone = cloud
         self._identify = identify
         self._attempts = attempts.Attempts()

@@ -18,8 +18,8 @@ import datetime
 
 from oslo_log import log
 
+from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.notices import outbox_rows as db_outbox
 from ironic_reservations.model import notices
 
 LOG = log.getLogger(__name__)

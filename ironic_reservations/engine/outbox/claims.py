@@ -20,10 +20,10 @@ import datetime
 import uuid as uuid_module
 
 from ironic_reservations.db import claimed_rows
+from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import unfinished
-from ironic_reservations.features.notices import outbox_rows as db_outbox
 from ironic_reservations.model import notices
 
 

@@ -17,9 +17,7 @@ from __future__ import annotations
 import datetime
 import threading
 
-#: The maximum number of notifications of a kind for a lease in a day.
-A_DAY = 5
-DAY = datetime.timedelta(days=1)
+_DAY = datetime.timedelta(days=1)
 #: The number of leases that are remembered.
 REMEMBERED = 5000
 
@@ -32,25 +30,31 @@ class NoticeQuota:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        #: The times of the notifications by lease, the latest last.
-        self._times: dict[str, list[datetime.datetime]] = {}
+        #: The times of the notifications, the latest last, by the lease
+        #: and the reason.
+        self._times: dict[tuple[str, str], list[datetime.datetime]] = {}
 
     def __len__(self) -> int:
         """Return the number of leases that are remembered."""
         return len(self._times)
 
-    def may_notify(self, lease_id: str, now: datetime.datetime) -> bool:
+    def may_notify(self, lease_id: str, reason: str, most: int | None,
+                   now: datetime.datetime) -> bool:
         """Count one more notification, unless there were too many.
 
+        :param most: the maximum number in a day; ``None``: there is none.
         :returns: whether it may be sent.
         """
+        if most is None:
+            return True
+        key = lease_id, reason
         with self._lock:
             # Removed and added, so that the lease without a notification for
             # the longest time is first.
-            times = [each for each in self._times.pop(lease_id, ())
-                     if each > now - DAY]
-            few = len(times) < A_DAY
-            self._times[lease_id] = [*times, now] if few else times
+            times = [each for each in self._times.pop(key, ())
+                     if each > now - _DAY]
+            few = len(times) < most
+            self._times[key] = [*times, now] if few else times
             if len(self._times) > REMEMBERED:
                 del self._times[next(iter(self._times))]
             return few

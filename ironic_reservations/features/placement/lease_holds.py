@@ -10,10 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Hold the nodes of leases in Placement from their start to their end.
-
-If Placement is not enabled, these functions do nothing.
-"""
+"""Hold the nodes of leases in Placement from their start to their end."""
 
 from __future__ import annotations
 
@@ -32,24 +29,14 @@ from ironic_reservations.model import flavors
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
 
+_Unready = lease_context.Unready
 _Verdict = hold_cases.Verdict
-
-
-@dataclasses.dataclass(frozen=True)
-class Unheld:
-    """A node that cannot be held now.
-
-    :ivar why: the reason in words.
-    :ivar elsewhere: whether another node should be tried.
-    """
-
-    why: str
-    elsewhere: bool = False
 
 
 def take(context: lease_context.Context,
          bookings: Sequence[leases.NodeBooking],
-         seen: Mapping[str, mirrored_node.Node | None]) -> dict[int, Unheld]:
+         seen: Mapping[str, mirrored_node.Node | None]
+         ) -> dict[int, _Unready]:
     """Hold nodes for bookings that have started.
 
     :param seen: the nodes as Ironic shows them; compute hosts as mirrored.
@@ -58,12 +45,12 @@ def take(context: lease_context.Context,
     :raises Lost: another worker has the lease.
     """
     engine = context.engine
-    if engine.placement is None or not bookings:
+    if not bookings:
         return {}
     with engine.database.read() as connection:
         promises = db_holds.read_promises_of(
             connection, [booking.id for booking in bookings])
-    refused: dict[int, Unheld] = {}
+    refused: dict[int, _Unready] = {}
     wanted: list[tuple[leases.NodeBooking, holds.Promise]] = []
     for booking in bookings:
         promise, node = promises.get(booking.id), seen[booking.node_uuid]
@@ -72,7 +59,7 @@ def take(context: lease_context.Context,
         if node is None:
             continue
         wants = _wants(promise, node)
-        if isinstance(wants, Unheld):
+        if isinstance(wants, _Unready):
             refused[booking.id] = wants
         else:
             wanted.append((booking, wants))
@@ -81,11 +68,11 @@ def take(context: lease_context.Context,
         if not context.holds():
             raise lease_context.Lost(context.lease_id)
         results: dict[str, hold_cases.Result] = {}
-        failed: Unheld | None = None
+        failed: _Unready | None = None
         try:
             hold_cases.hold_all(engine, [one for _, one in some], results)
         except errors.PlacementUnavailable as exc:
-            failed = Unheld(f'cannot be held: {exc}')
+            failed = _Unready(f'cannot be held: {exc}')
         refused.update({booking.id: why for booking, one in some if (
             why := _unheld(booking, one, results[one.owner])
             if one.owner in results else failed) is not None})
@@ -98,34 +85,34 @@ def take(context: lease_context.Context,
 
 
 def _wants(promise: holds.Promise,
-           node: mirrored_node.Node) -> holds.Promise | Unheld:
+           node: mirrored_node.Node) -> holds.Promise | _Unready:
     """Return a promise with its needs of a host, or the obstacle."""
     if node.compute:
-        return promise if promise.amounts is not None else Unheld(
+        return promise if promise.amounts is not None else _Unready(
             'is shared by instances, so that nobody can have all of it', True)
     try:
         class_name = flavors.class_of_node(node.resource_class)
     except ValueError as exc:
-        return Unheld(
+        return _Unready(
             f'cannot be held in Placement: {str(exc).rstrip(".")}', True)
     return dataclasses.replace(promise.of_class(class_name),
                                instance_uuid=node.instance_uuid)
 
 
 def _unheld(booking: leases.NodeBooking, promise: holds.Promise,
-            result: hold_cases.Result) -> Unheld | None:
+            result: hold_cases.Result) -> _Unready | None:
     """Return the reason why a host is not held; ``None``: it is held."""
     match result.verdict:
         case _Verdict.HELD | _Verdict.INSTANCE:
             return None
         case _Verdict.BUSY:
-            return Unheld('is still being changed in Placement')
+            return _Unready('is still being changed in Placement')
         case _Verdict.TAKEN if promise.exclusive:
-            return Unheld('is held in Placement by '
+            return _Unready('is held in Placement by '
                           + ', '.join(result.consumers), True)
         case _Verdict.TAKEN:
             others = len(result.consumers)
-            return Unheld(
+            return _Unready(
                 'has too little left in Placement, where '
                 f'{others} other{"s" * (others > 1)} '
                 f'{"has" if others == 1 else "have"} of it, such as '
@@ -133,9 +120,9 @@ def _unheld(booking: leases.NodeBooking, promise: holds.Promise,
         case _Verdict.CLOSED if promise.exclusive:
             # NOTE: Nova reserves the inventory of a node in use; the node was
             # used with the proof of the lease.
-            return None if booking.begun else Unheld(
+            return None if booking.begun else _Unready(
                 'is closed in Placement, so that Nova offers it to nobody',
                 True)
-    return Unheld(
+    return _Unready(
         f'{"cannot be held" if promise.exclusive else "has no share to give"}'
         f' in Placement: {result.said.rstrip(".")}', True)

@@ -29,9 +29,9 @@ from oslo_log import log
 
 from ironic_reservations.clouds import posting
 from ironic_reservations.clouds import time_limit
+from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.notices import outbox_claims
-from ironic_reservations.features.notices import outbox_rows as db_outbox
+from ironic_reservations.engine.outbox import claims as outbox_claims
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import notices
 

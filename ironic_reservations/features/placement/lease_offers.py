@@ -13,8 +13,7 @@
 """The providers and flavors of leases in Placement and Nova.
 
 They exist for leases of instances and, if Nova is configured, for leases of
-hosts, too: each host then takes one server.  Without holds in Placement these
-functions do nothing.
+hosts, too: each host then takes one server.
 """
 
 from __future__ import annotations
@@ -41,13 +40,14 @@ Waits = dict[str, str]
 
 
 def start(context: lease_context.Context, lease: leases.Lease,
-          binding: Collection[leases.NodeBooking]) -> Waits:
+          bookings: Collection[leases.NodeBooking]) -> Waits:
     """Offer the hosts of the reservations of a lease in Placement and Nova.
 
-    :param binding: the bookings that will be bound next; their hosts are held.
+    :param bookings: the bookings that will be bound next, on hosts that are
+        held.
     :raises Lost: another worker has the lease.
     """
-    new = {booking.id for booking in binding}
+    new = {booking.id for booking in bookings}
     given: dict[str, list[leases.NodeBooking]] = {}
     for each in _of(context, lease):
         has = [booking for booking in each.bookings
@@ -66,6 +66,9 @@ def start(context: lease_context.Context, lease: leases.Lease,
 def end(context: lease_context.Context, lease: leases.Lease) -> Waits:
     """Withdraw the offers on hosts whose bookings end.
 
+    An offer that was made before the first booking was bound has no booking;
+    it is withdrawn last.
+
     :returns: the obstacles of the reservations whose hosts have to wait.
     :raises Lost: another worker has the lease.
     """
@@ -76,9 +79,11 @@ def end(context: lease_context.Context, lease: leases.Lease) -> Waits:
                  if booking.state is not leases.BookingState.PLANNED]
         return (_offer(context, lease, each, there)
                 or _crowded(context, each.id, there))
+    if not lease.bookings and lease.start > context.engine.clock():
+        return {}
     return _each([each for each in _of(context, lease)
-                  if any(booking.state is _ENDING
-                         for booking in each.bookings)],
+                  if not lease.bookings or any(
+                      booking.state is _ENDING for booking in each.bookings)],
                  'cannot be taken back', end_offer)
 
 
@@ -92,23 +97,8 @@ def shared(context: lease_context.Context,
     return frozenset(uuid for uuid, node in there.items() if node.compute)
 
 
-def finish(context: lease_context.Context, lease: leases.Lease) -> Waits:
-    """Withdraw the remaining offers of a lease without hosts.
-
-    An offer that was made before the first booking was bound has no booking.
-
-    :raises Lost: another worker has the lease.
-    """
-    if lease.start > context.engine.clock():
-        return {}
-    return _each(_of(context, lease), 'cannot be taken back',
-                 lambda each: withdraw(context, each.id, each.bookings))
-
-
 def _of(context: lease_context.Context,
         lease: leases.Lease) -> list[leases.LeaseReservation]:
-    if context.engine.placement is None:
-        return []
     return [each for each in lease.reservations
             if each.instances is not None or context.engine.nova is not None]
 

@@ -1,0 +1,1 @@
+"""Messages that are sent after the commit, and are not lost."""
