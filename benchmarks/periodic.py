@@ -25,6 +25,7 @@ from ironic_reservations.db import claims
 from ironic_reservations.db import in_flight_requests
 from ironic_reservations.db import lease_work
 from ironic_reservations.db import leases
+from ironic_reservations.db import node_windows
 from ironic_reservations.db import reservations
 from ironic_reservations.db import reserved_instances
 from ironic_reservations.db import tables
@@ -133,8 +134,8 @@ def _of_nodes(now: datetime.datetime) -> dict[str, Query]:
         'maintenance that is due': lambda c: maintenance.read_due(c, now),
         'windows that are postponed':
             lambda c: maintenance.read_postponed(c, now),
-        'maintenance': maintenance.read_of_nodes,
-        'maintenance of a node': lambda c: maintenance.read_of_nodes(
+        'maintenance': node_windows.read_of_nodes,
+        'maintenance of a node': lambda c: node_windows.read_of_nodes(
             c, [c.scalar(_A_NODE)]),
         'windows to forget': lambda c: maintenance.read_forgettable(
             c, now - 90 * _DAY, 100),

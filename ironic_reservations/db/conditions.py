@@ -28,9 +28,9 @@ import sqlalchemy as sa
 from ironic_reservations.db import tables
 from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.model import leases
-from ironic_reservations.model import maintenance
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import node_reservation
+from ironic_reservations.model import node_window
 from ironic_reservations.model import reasons
 
 _n = tables.nodes.c
@@ -116,11 +116,11 @@ def to_come(now: Instant, row: sa.FromClause = tables.reservations
 def maintained(now: Instant) -> Condition:
     """Return the condition that a maintenance window has its node now.
 
-    The twin is ``maintenance.NodeWindow.has_node``.
+    The twin is ``node_window.NodeWindow.has_node``.
     """
     return sa.or_(
-        _is_among(_m.state, [each.value for each in maintenance.WRITTEN]),
-        sa.and_(~_is(_m.state, maintenance.State.OVER.value),
+        _is_among(_m.state, [each.value for each in node_window.WRITTEN]),
+        sa.and_(~_is(_m.state, node_window.State.OVER.value),
                 _m.starts_at <= now, _m.ends_at > now))
 
 
@@ -131,7 +131,7 @@ def to_maintain(now: Instant) -> Condition:
     """
     return sa.and_(
         ~_is_among(_m.state, [each.value for each in (
-            *maintenance.WRITTEN, maintenance.State.OVER)]),
+            *node_window.WRITTEN, node_window.State.OVER)]),
         _m.starts_at > now, _m.ends_at > now)
 
 

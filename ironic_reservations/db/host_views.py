@@ -28,8 +28,8 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.db import tables
 from ironic_reservations.model import host_view
 from ironic_reservations.model import leases
-from ironic_reservations.model import maintenance
 from ironic_reservations.model import node_reservation
+from ironic_reservations.model import node_window
 
 _r = tables.reservations.c
 _m = tables.maintenance_nodes.c
@@ -60,7 +60,7 @@ def read(connection: sa.Connection, node_uuids: Collection[str],
     booking = _BOOKING.reader(result, prefix=_BOOKED)
     rows: dict[str, node_reservation.Reservation] = {}
     bookings: dict[str, list[leases.NodeBooking]] = {}
-    maintained: dict[str, list[maintenance.NodeWindow]] = {}
+    maintained: dict[str, list[node_window.NodeWindow]] = {}
     for row in result:
         uuid = row.booked_node_uuid
         if row.immediate:
@@ -68,9 +68,9 @@ def read(connection: sa.Connection, node_uuids: Collection[str],
         elif row.immediate is None:
             bookings.setdefault(uuid, []).append(booking(row))
         else:
-            maintained.setdefault(uuid, []).append(maintenance.NodeWindow(
+            maintained.setdefault(uuid, []).append(node_window.NodeWindow(
                 row.booked_reservation_id, uuid, row.booked_starts_at,
-                row.booked_ends_at, maintenance.State(row.booked_state)))
+                row.booked_ends_at, node_window.State(row.booked_state)))
     in_flight = (db_in_flight.read_busy(connection, node_uuids) if busy
                  else {})
     return {uuid: host_view.HostView(

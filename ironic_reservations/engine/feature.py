@@ -19,6 +19,7 @@ this order.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -29,6 +30,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from ironic_reservations.model import node_reservation
+from ironic_reservations.model import node_window
 from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
 
@@ -112,6 +114,11 @@ class Feature:
 
         It is called when a request has tried several nodes without success.
         """
+        return {}
+
+    def purposes(self, engine: Engine, window_ids: Collection[str]
+                 ) -> Mapping[str, node_window.Purpose]:
+        """Return why nodes are in windows, by the ids of the windows."""
         return {}
 
     def loops(self, engine: Engine) -> Iterable[Any]:

@@ -29,8 +29,8 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.features.placement import audit as placement_audit
 from ironic_reservations.features.placement.decisions import hold_audit
 from ironic_reservations.model import handovers
-from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_window
 
 
 class Kind(enum.StrEnum):
@@ -104,7 +104,7 @@ def _maintenance(engine: Engine, node: mirrored_node.Node,
     """Return the traces in the maintenance reason of a node."""
     if not node.maintenance:
         return []
-    window, now = maintenance.window_of(reason), engine.clock()
+    window, now = node_window.window_of(reason), engine.clock()
     if window is None and not handovers.is_of_holder(reason):
         return []
     with engine.database.read() as connection:

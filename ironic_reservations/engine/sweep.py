@@ -24,7 +24,6 @@ from ironic_reservations.engine import claims
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.leases import purge
 from ironic_reservations.engine.reservations import release
-from ironic_reservations.features.maintenance import find as maintenance_find
 from ironic_reservations.model import node_reservation
 
 LOG = log.getLogger(__name__)
@@ -55,7 +54,6 @@ def sweep(engine: Engine) -> int:
     _put_back(engine)
     purge.purge_expired(engine)
     claims.purge(engine)
-    maintenance_find.purge(engine)
     _purge_changes(engine)
     return len(void)
 

@@ -23,9 +23,9 @@ import sqlalchemy as sa
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import in_flight_requests as db_in_flight
+from ironic_reservations.db import node_windows as db_windows
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
@@ -63,7 +63,7 @@ def read(connection: sa.Connection, now: datetime.datetime,
     promised, asked = _read_bookings(connection, hosts.keys() - same.keys())
     held = db_reservations.read_of_nodes(connection, few)
     busy = db_in_flight.read_busy(connection, few)
-    maintained = db_maintenance.read_of_nodes(connection, few)
+    maintained = db_windows.read_of_nodes(connection, few)
     return {uuid: host_states.HostState(
         row.with_node(nodes[uuid]),
         same[uuid].promised if uuid in same

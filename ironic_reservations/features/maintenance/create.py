@@ -42,12 +42,13 @@ from ironic_reservations.features.maintenance import (
 )
 from ironic_reservations.features.maintenance import homes as homes_module
 from ironic_reservations.features.maintenance import rows as db_maintenance
+from ironic_reservations.features.maintenance import values
 from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
-from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
+from ironic_reservations.model import node_window
 from ironic_reservations.model import reasons
 from ironic_reservations.model import requirements
 from ironic_reservations.model import time_text
@@ -110,7 +111,7 @@ class Planned:
     :ivar slides: the leases whose dates change.
     """
 
-    window: maintenance.Window
+    window: values.Window
     bound: Sequence[holdings_module.Bound]
     moves: Sequence[Booked]
     cannot_move: Sequence[Booked]
@@ -171,7 +172,7 @@ def create(engine: Engine, request: WindowRequest, dry_run: bool = False,
 
 
 def _booked(connection: sa.Connection,
-            known: request_keys.Known) -> maintenance.Window:
+            known: request_keys.Known) -> values.Window:
     """Read the window that the same request has booked before."""
     assert known.again is not None
     now = known.planned_at
@@ -220,7 +221,7 @@ class _Plan:
         each = [self._window(ident, node.uuid, start) for node in nodes]
         self._window_of = {one.node_uuid: one for one in each}
         self._homes = self._find_homes(others)
-        self.made = self._made(maintenance.Window(
+        self.made = self._made(values.Window(
             ident, request.name, request.reason, start,
             max(one.ends_at for one in each), self._now, request.drain,
             project_id=request.project_id, user_id=request.user_id,
@@ -261,7 +262,7 @@ class _Plan:
         return there
 
     def _window(self, ident: str, uuid: str,
-                start: datetime.datetime) -> maintenance.NodeWindow:
+                start: datetime.datetime) -> node_window.NodeWindow:
         """Return the window of one node.
 
         If it waits for a lease, its length stays the same.
@@ -284,7 +285,7 @@ class _Plan:
                     f'{instants.LAST_YEAR}. Send an earlier end, or leave '
                     'this node out.')
             start, end = free, end + (free - start)
-        return maintenance.NodeWindow(ident, uuid, start, end)
+        return node_window.NodeWindow(ident, uuid, start, end)
 
     def _find_homes(self, others: lease_slides.Others | None
                     ) -> homes_module.Homes:
@@ -318,7 +319,7 @@ class _Plan:
         return homes_module.find(self._engine, snapshot, windows, leaving,
                                  others)
 
-    def _made(self, window: maintenance.Window) -> Planned:
+    def _made(self, window: values.Window) -> Planned:
         holdings = self._ground
         bound = [each for uuid, there in holdings.bound.items()
                  for each in there if self._concerns(each, uuid)]

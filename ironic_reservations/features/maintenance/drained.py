@@ -24,13 +24,14 @@ import functools
 from oslo_log import log
 
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import node_windows as db_windows
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import change
 from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.features.maintenance import holdings
 from ironic_reservations.features.maintenance import rows as db_maintenance
-from ironic_reservations.model import maintenance
+from ironic_reservations.model import node_window
 
 LOG = log.getLogger(__name__)
 
@@ -50,7 +51,7 @@ def begin_earlier(engine: Engine) -> None:
                       there.node_uuid, exc)
 
 
-def _move(engine: Engine, there: maintenance.NodeWindow,
+def _move(engine: Engine, there: node_window.NodeWindow,
           wanted: datetime.datetime) -> None:
     """Move the window of one node, if that is possible.
 
@@ -84,7 +85,7 @@ def _move(engine: Engine, there: maintenance.NodeWindow,
     end = start + (there.ends_at - there.starts_at)
     moving = change.Change(
         now, difference.Difference(found.seen), opaque=True, statements=[
-            functools.partial(db_maintenance.move, there=there,
+            functools.partial(db_windows.move, there=there,
                               starts_at=start, ends_at=end),
             functools.partial(
                 db_maintenance.write_end, window=window, ends_at=max([end, *(

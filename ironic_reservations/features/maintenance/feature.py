@@ -14,12 +14,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
+from ironic_reservations.features.maintenance import find
 from ironic_reservations.features.maintenance import loops
+from ironic_reservations.features.maintenance import rows
+from ironic_reservations.model import node_window
 
 
 class Maintenance(feature.Feature):
@@ -40,6 +45,16 @@ class Maintenance(feature.Feature):
                            rest.collection(windows)),
                 rest.Route(('maintenances', strict.ANY), windows,
                            rest.item(windows))]
+
+    def purposes(self, engine: Engine, window_ids: Collection[str]
+                 ) -> Mapping[str, node_window.Purpose]:
+        """Return the names and reasons of windows."""
+        with engine.database.read() as connection:
+            return rows.read_purposes(connection, window_ids)
+
+    def clean_up(self, engine: Engine) -> None:
+        """Delete windows that were over long ago."""
+        find.purge(engine)
 
     def loops(self, engine: Engine) -> Iterable[Any]:
         """Return the loop that works on nodes of windows."""

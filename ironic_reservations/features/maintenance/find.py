@@ -19,24 +19,26 @@ import functools
 
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import node_windows as db_windows
 from ironic_reservations.engine import change
 from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen
 from ironic_reservations.features.maintenance import rows as db_maintenance
-from ironic_reservations.model import maintenance
+from ironic_reservations.features.maintenance import values
+from ironic_reservations.model import node_window
 
 #: The maximum number of windows that one transaction deletes.
 _BATCH = 200
 
 
-def page(engine: Engine) -> list[maintenance.Window]:
+def page(engine: Engine) -> list[values.Window]:
     """Read all windows, in the order of their starts."""
     with engine.database.snapshot() as connection:
         return db_maintenance.read(connection)
 
 
-def get(engine: Engine, ident: str) -> maintenance.Window:
+def get(engine: Engine, ident: str) -> values.Window:
     """Read one window.
 
     :raises MaintenanceNotFound: there is none.
@@ -66,7 +68,7 @@ def end(engine: Engine, ident: str) -> None:
                 each.node_uuid for window in found for each in window.nodes])
         window = found[0] if found else get(engine, ident)
         left = [each for each in window.nodes
-                if each.state is not maintenance.State.OVER
+                if each.state is not node_window.State.OVER
                 and not each.late(now)]
         if not left:
             return change.Planned(None)
@@ -74,7 +76,7 @@ def end(engine: Engine, ident: str) -> None:
             now, difference.Difference(here.only(
                 [each.node_uuid for each in left])), opaque=True,
             statements=[
-                *(functools.partial(db_maintenance.end, there=each, now=now)
+                *(functools.partial(db_windows.end, there=each, now=now)
                   for each in left),
                 functools.partial(db_maintenance.end_window, window=window,
                                   now=now)]))

@@ -24,32 +24,21 @@ import datetime
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import node_windows as db_windows
 from ironic_reservations.db import store
 from ironic_reservations.db import tables
-from ironic_reservations.model import maintenance
+from ironic_reservations.features.maintenance import values
+from ironic_reservations.model import node_window
 
 _w = tables.maintenance_windows.c
 _m = tables.maintenance_nodes.c
-_NODE = store.Rows(
-    maintenance.NodeWindow, tables.maintenance_nodes,
-    'a node of a maintenance window',
-    as_read=('window_id', 'node_uuid', 'state'),
-    changing=('starts_at', 'ends_at', 'state'))
 _WINDOW = store.Rows(
-    maintenance.Window, tables.maintenance_windows, 'a maintenance window',
+    values.Window, tables.maintenance_windows, 'a maintenance window',
     as_read=('id', 'updated_at'), changing=('ends_at', 'updated_at'))
-# A list, since PostgreSQL uses no index for "<> 'over'".
-_STANDS = _m.state.in_([state.value for state in maintenance.State
-                        if state is not maintenance.State.OVER])
-# SELECT ... FROM maintenance_nodes WHERE state IN (...) ORDER BY starts_at
-_STANDING = sa.select(*_NODE.columns).where(_STANDS).order_by(
-    _m.starts_at, _m.id)
-_STANDING_ON = _STANDING.where(
-    _m.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
 
 
 def read(connection: sa.Connection, ids: Collection[str] | None = None
-         ) -> list[maintenance.Window]:
+         ) -> list[values.Window]:
     """Return windows with their nodes, ordered by start.
 
     :param ids: ``None``: all.
@@ -58,12 +47,12 @@ def read(connection: sa.Connection, ids: Collection[str] | None = None
     #   ORDER BY starts_at, id
     # SELECT ... FROM maintenance_nodes WHERE window_id IN (...) ORDER BY id
     query = sa.select(*_WINDOW.columns).order_by(_w.starts_at, _w.id)
-    nodes = sa.select(*_NODE.columns).order_by(_m.id)
+    nodes = sa.select(*db_windows.WINDOW.columns).order_by(_m.id)
     if ids is not None:
         query = query.where(_w.id.in_(ids))
         nodes = nodes.where(_m.window_id.in_(ids))
-    found: dict[str, list[maintenance.NodeWindow]] = {}
-    for each in _NODE.all(connection.execute(nodes)):
+    found: dict[str, list[node_window.NodeWindow]] = {}
+    for each in db_windows.WINDOW.all(connection.execute(nodes)):
         found.setdefault(each.window_id, []).append(each)
     rows = connection.execute(query)
     made = _WINDOW.reader(rows, 'nodes')
@@ -71,32 +60,16 @@ def read(connection: sa.Connection, ids: Collection[str] | None = None
 
 
 def read_purposes(connection: sa.Connection, ids: Collection[str]
-                  ) -> dict[str, maintenance.Purpose]:
+                  ) -> dict[str, node_window.Purpose]:
     """Return the names and reasons of windows, by id."""
     # SELECT id, name, reason FROM maintenance_windows WHERE id IN (...)
     return {each.id: each for each in store.read(
-        maintenance.Purpose, connection.execute(sa.select(
+        node_window.Purpose, connection.execute(sa.select(
             _w.id, _w.name, _w.reason).where(_w.id.in_(ids))))}
 
 
-def read_of_nodes(connection: sa.Connection,
-                  node_uuids: Collection[str] | None = None
-                  ) -> dict[str, tuple[maintenance.NodeWindow, ...]]:
-    """Return the windows of nodes, without past windows, by node.
-
-    :param node_uuids: ``None``: all nodes.
-    """
-    rows = (connection.execute(_STANDING) if node_uuids is None
-            else connection.execute(_STANDING_ON,
-                                    {'uuids': list(node_uuids)}))
-    found: dict[str, tuple[maintenance.NodeWindow, ...]] = {}
-    for each in _NODE.all(rows):
-        found[each.node_uuid] = (*found.get(each.node_uuid, ()), each)
-    return found
-
-
 def read_due(connection: sa.Connection, now: datetime.datetime
-             ) -> list[tuple[maintenance.NodeWindow, str, bool]]:
+             ) -> list[tuple[node_window.NodeWindow, str, bool]]:
     """Return the nodes of windows that have started and are not over.
 
     :returns: each with the reason of its window, and whether the window drains
@@ -106,17 +79,17 @@ def read_due(connection: sa.Connection, now: datetime.datetime
     #   JOIN maintenance_windows ON ...
     #   WHERE state IN (...) AND starts_at <= ? ORDER BY starts_at
     rows = connection.execute(
-        sa.select(*_NODE.columns, _w.reason, _w.drain).join_from(
+        sa.select(*db_windows.WINDOW.columns, _w.reason, _w.drain).join_from(
             tables.maintenance_nodes, tables.maintenance_windows,
             _m.window_id == _w.id).where(
-                _STANDS, _m.starts_at <= now).order_by(
+                db_windows.STANDS, _m.starts_at <= now).order_by(
                     _m.starts_at, _m.id))
-    made = _NODE.reader(rows)
+    made = db_windows.WINDOW.reader(rows)
     return [(made(row), row.reason, row.drain) for row in rows]
 
 
 def read_postponed(connection: sa.Connection, now: datetime.datetime
-                   ) -> list[tuple[maintenance.NodeWindow,
+                   ) -> list[tuple[node_window.NodeWindow,
                                    datetime.datetime]]:
     """Return the nodes of windows that wait for their present users.
 
@@ -127,13 +100,14 @@ def read_postponed(connection: sa.Connection, now: datetime.datetime
     #   WHERE state = 'planned' AND maintenance_nodes.starts_at > ? AND drain
     #     AND maintenance_nodes.starts_at > maintenance_windows.starts_at
     rows = connection.execute(
-        sa.select(*_NODE.columns, _w.starts_at.label('wanted')).join_from(
+        sa.select(*db_windows.WINDOW.columns,
+                  _w.starts_at.label('wanted')).join_from(
             tables.maintenance_nodes, tables.maintenance_windows,
             _m.window_id == _w.id).where(
-                _m.state == maintenance.State.PLANNED.value,
+                _m.state == node_window.State.PLANNED.value,
                 _m.starts_at > now, _w.drain, _m.starts_at > _w.starts_at)
         .order_by(_m.starts_at, _m.id))
-    made = _NODE.reader(rows)
+    made = db_windows.WINDOW.reader(rows)
     return [(made(row), row.wanted) for row in rows]
 
 
@@ -143,52 +117,17 @@ def count_late(connection: sa.Connection, now: datetime.datetime) -> int:
     #   WHERE state = 'planned' AND starts_at <= ? AND ends_at > ?
     return connection.scalar(
         sa.select(sa.func.count()).select_from(tables.maintenance_nodes)
-        .where(_m.state == maintenance.State.PLANNED.value,
+        .where(_m.state == node_window.State.PLANNED.value,
                _m.starts_at <= now, _m.ends_at > now)) or 0
 
 
-def insert(connection: sa.Connection, window: maintenance.Window) -> None:
+def insert(connection: sa.Connection, window: values.Window) -> None:
     """Write a new window with its nodes."""
     _WINDOW.insert(connection, [window])
-    _NODE.insert(connection, window.nodes)
+    db_windows.insert(connection, window.nodes)
 
 
-def update_state(connection: sa.Connection, there: maintenance.NodeWindow,
-                 state: maintenance.State) -> None:
-    """Write the state of a node in its window.
-
-    :param there: as it was read.
-    :raises Conflict: it has changed since.
-    """
-    _NODE.update(connection, there, dataclasses.replace(there, state=state))
-
-
-def end(connection: sa.Connection, there: maintenance.NodeWindow,
-        now: datetime.datetime) -> None:
-    """End the maintenance of a node now.
-
-    If nothing has been written to Ironic, the maintenance is over at once.
-
-    :param there: as it was read.
-    :raises Conflict: it has changed since.
-    """
-    _NODE.update(connection, there, dataclasses.replace(
-        there, ends_at=max(there.starts_at, now),
-        state=there.state if there.written else maintenance.State.OVER))
-
-
-def move(connection: sa.Connection, there: maintenance.NodeWindow,
-         starts_at: datetime.datetime, ends_at: datetime.datetime) -> None:
-    """Write the period of a node in its window.
-
-    :param there: as it was read.
-    :raises Conflict: it has changed since.
-    """
-    _NODE.update(connection, there, dataclasses.replace(
-        there, starts_at=starts_at, ends_at=ends_at))
-
-
-def write_end(connection: sa.Connection, window: maintenance.Window,
+def write_end(connection: sa.Connection, window: values.Window,
               ends_at: datetime.datetime) -> None:
     """Write a new end of a window that has not been ended.
 
@@ -199,7 +138,7 @@ def write_end(connection: sa.Connection, window: maintenance.Window,
         window, ends_at=ends_at))
 
 
-def end_window(connection: sa.Connection, window: maintenance.Window,
+def end_window(connection: sa.Connection, window: values.Window,
                now: datetime.datetime) -> None:
     """Write that a window has ended; a future window ends at its start.
 
@@ -241,7 +180,7 @@ def _ended_since(before: datetime.datetime) -> sa.ColumnElement[bool]:
 
     No other operation updates a window; its dates may be in the far future.
     """
-    return sa.and_(_w.updated_at < before, _nodes_with(_STANDS) == 0)
+    return sa.and_(_w.updated_at < before, _nodes_with(db_windows.STANDS) == 0)
 
 
 def _passed_since(before: datetime.datetime) -> sa.ColumnElement[bool]:
@@ -250,7 +189,7 @@ def _passed_since(before: datetime.datetime) -> sa.ColumnElement[bool]:
     With ``drain``, the maintenance of nodes may end after the window.
     """
     return sa.and_(_w.ends_at < before, _nodes_with(
-        sa.or_(_STANDS, _m.ends_at >= before)) == 0)
+        sa.or_(db_windows.STANDS, _m.ends_at >= before)) == 0)
 
 
 def _nodes_with(condition: sa.ColumnElement[bool]) -> sa.ScalarSelect[int]:

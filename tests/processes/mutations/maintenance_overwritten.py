@@ -17,9 +17,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from ironic_reservations.features.maintenance import permitted
+from ironic_reservations.engine.in_flight import permitted
 from ironic_reservations.features.maintenance import sync
-from ironic_reservations.model import maintenance
+from ironic_reservations.model import node_window
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
@@ -61,6 +61,6 @@ class _Blind:
     def maintained(self, uuid: str) -> Any:
         """Return a node, as if nobody else had set anything."""
         found = self._ironic.maintained(uuid)
-        if found is None or maintenance.is_marked(self._window, found[1]):
+        if found is None or node_window.is_marked(self._window, found[1]):
             return found
         return dataclasses.replace(found[0], maintenance=False), None

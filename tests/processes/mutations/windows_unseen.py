@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from ironic_reservations.features.maintenance import rows as maintenance
+from ironic_reservations.db import node_windows
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
@@ -29,5 +29,5 @@ KEPT_BY = (
 
 def apply() -> None:
     """Break this process."""
-    assert maintenance.read_of_nodes
-    maintenance.read_of_nodes = lambda *arguments: {}
+    assert node_windows.read_of_nodes
+    node_windows.read_of_nodes = lambda *arguments: {}
