@@ -10,95 +10,83 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of nodes in maintenance windows, which belong to the timeline.
+"""Rows of ``reservations`` that book a node for maintenance.
 
 A caller that writes them has raised the generations of the nodes in the same
-transaction, and passes the rows as they were read.
+transaction, and passes the windows as they were read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from collections.abc import Iterable
+from collections.abc import Sequence
 import dataclasses
 import datetime
+from typing import Any
+import uuid as uuid_module
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import conditions
+from ironic_reservations.db import row_counts
 from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.model import node_window
 
-_m = tables.maintenance_nodes.c
+_r = tables.reservations.c
 #: The rows of nodes in windows.
 WINDOW = store.Rows(
-    node_window.NodeWindow, tables.maintenance_nodes,
-    'a node of a maintenance window',
-    as_read=('window_id', 'node_uuid', 'state'),
-    changing=('starts_at', 'ends_at', 'state'))
-#: The condition that a window is not over; a list, since PostgreSQL uses no
-#: index for "<> 'over'".
-STANDS = _m.state.in_([state.value for state in node_window.State
-                       if state is not node_window.State.OVER])
-# SELECT ... FROM maintenance_nodes WHERE state IN (...) ORDER BY starts_at
-_STANDING = sa.select(*WINDOW.columns).where(STANDS).order_by(
-    _m.starts_at, _m.id)
-_STANDING_ON = _STANDING.where(
-    _m.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
+    node_window.NodeWindow, tables.reservations,
+    'a node of a maintenance window', named={'ends_at': 'expires_at'},
+    decode={'state': conditions.WINDOW_STATES},
+    encode={'state': lambda state: f'window_{state.value}'})
+
+#: A node in a window as it was read, and as it will be; ``None`` before: it is
+#: made.
+Pair = tuple[node_window.NodeWindow | None, node_window.NodeWindow]
+#: The state of windows as they were read, whether they are over, and the
+#: values of the columns that change.
+_Alike = tuple[node_window.State, bool, tuple[tuple[str, Any], ...]]
 
 
-def read_of_nodes(connection: sa.Connection,
-                  node_uuids: Collection[str] | None = None
-                  ) -> dict[str, tuple[node_window.NodeWindow, ...]]:
-    """Return the windows of nodes, without past windows, by node.
+def write(connection: sa.Connection, pairs: Sequence[Pair],
+          now: datetime.datetime) -> None:
+    """Write the differences between two states of nodes in windows.
 
-    :param node_uuids: ``None``: all nodes.
+    The row of a window that is over is deleted.
+
+    :raises Conflict: one of them has changed since.
     """
-    rows = (connection.execute(_STANDING) if node_uuids is None
-            else connection.execute(_STANDING_ON,
-                                    {'uuids': list(node_uuids)}))
-    found: dict[str, tuple[node_window.NodeWindow, ...]] = {}
-    for each in WINDOW.all(rows):
-        found[each.node_uuid] = (*found.get(each.node_uuid, ()), each)
-    return found
+    WINDOW.insert(connection, [
+        after if after.uuid else dataclasses.replace(
+            after, uuid=str(uuid_module.uuid4()))
+        for before, after in pairs if before is None],
+        created_at=now)
+    # Each statement writes the same values to windows that were alike.
+    alike: dict[_Alike, list[node_window.NodeWindow]] = {}
+    for before, after in pairs:
+        if before is not None:
+            changed = () if after.over else tuple(sorted(
+                WINDOW.values(after).items() - WINDOW.values(before).items()))
+            alike.setdefault((before.state, after.over, changed),
+                             []).append(before)
+    for (state, over, changed), there in alike.items():
+        # DELETE FROM reservations, or UPDATE reservations SET ...
+        #   WHERE uuid IN (...) AND node_uuid IN (...) AND window_id IN (...)
+        #     AND state = ?
+        statement = (
+            sa.delete(tables.reservations) if over else sa.update(
+                tables.reservations).values(updated_at=now, **dict(changed)))
+        row_counts.check(connection.execute(statement.where(
+            _r.uuid.in_([each.uuid for each in there]),
+            _r.node_uuid.in_({each.node_uuid for each in there}),
+            _r.window_id.in_({each.window_id for each in there}),
+            conditions.window_is(state))),
+            len(there), 'a node of a maintenance window')
 
 
-def insert(connection: sa.Connection,
-           windows: Iterable[node_window.NodeWindow]) -> None:
-    """Write nodes of a new window."""
-    WINDOW.insert(connection, windows)
-
-
-def update_state(connection: sa.Connection, there: node_window.NodeWindow,
-                 state: node_window.State) -> None:
-    """Write the state of a node in its window.
-
-    :param there: as it was read.
-    :raises Conflict: it has changed since.
-    """
-    WINDOW.update(connection, there, dataclasses.replace(there, state=state))
-
-
-def end(connection: sa.Connection, there: node_window.NodeWindow,
-        now: datetime.datetime) -> None:
-    """End the maintenance of a node now.
-
-    If nothing has been written to Ironic, the maintenance is over at once.
-
-    :param there: as it was read.
-    :raises Conflict: it has changed since.
-    """
-    WINDOW.update(connection, there, dataclasses.replace(
-        there, ends_at=max(there.starts_at, now),
-        state=there.state if there.written else node_window.State.OVER))
-
-
-def move(connection: sa.Connection, there: node_window.NodeWindow,
-         starts_at: datetime.datetime, ends_at: datetime.datetime) -> None:
-    """Write the period of a node in its window.
-
-    :param there: as it was read.
-    :raises Conflict: it has changed since.
-    """
-    WINDOW.update(connection, there, dataclasses.replace(
-        there, starts_at=starts_at, ends_at=ends_at))
+def delete_of_node(connection: sa.Connection, node_uuid: str) -> None:
+    """Delete the windows of a node that is being deleted."""
+    # DELETE FROM reservations WHERE node_uuid = ? AND immediate IS NULL
+    #   AND state IN (...)
+    connection.execute(sa.delete(tables.reservations).where(
+        _r.node_uuid == node_uuid, conditions.window_is()))

@@ -50,13 +50,24 @@ WRITTEN = (State.STARTING, State.ACTIVE)
 
 @dataclasses.dataclass(frozen=True)
 class NodeWindow:
-    """One node of a window, with its period [starts_at, ends_at)."""
+    """One node of a window, with its period [starts_at, ends_at).
+
+    :ivar place: orders the nodes of a window.
+    :ivar uuid: the uuid of the row, never reused; empty if it has none.
+    """
 
     window_id: str
     node_uuid: str
     starts_at: datetime.datetime
     ends_at: datetime.datetime
     state: State = State.PLANNED
+    place: int = 0
+    uuid: str = ''
+
+    @property
+    def over(self) -> bool:
+        """Whether the window has no effect any more."""
+        return self.state is State.OVER
 
     @property
     def written(self) -> bool:
@@ -74,6 +85,12 @@ class NodeWindow:
     def has_node(self, now: datetime.datetime) -> bool:
         """Return whether the window has the node at an instant."""
         return self.stands(now) and (self.written or self.starts_at <= now)
+
+    def ended(self, now: datetime.datetime) -> NodeWindow:
+        """Return the window as it is when a request ends it."""
+        return dataclasses.replace(self, ends_at=max(self.starts_at, now),
+                                   state=self.state if self.written
+                                   else State.OVER)
 
     def late(self, now: datetime.datetime) -> bool:
         """Return whether the window is over, but not cleared in Ironic."""

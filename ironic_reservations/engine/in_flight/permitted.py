@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from ironic_reservations import errors
 from ironic_reservations.db import handovers as db_handovers
-from ironic_reservations.db import node_windows as db_windows
+from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.engine import Engine
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import node_window
@@ -42,12 +42,12 @@ def check(engine: Engine, node_uuid: str, act: in_flight.Act,
         if not maintained:
             return
     elif maintained:
+        now = engine.clock()
         with engine.database.read() as connection:
-            there = db_windows.read_of_nodes(
-                connection, (node_uuid,)).get(node_uuid, ())
+            there = db_host_views.read(connection, (node_uuid,), now, now,
+                                       windows=True)[node_uuid].windows
             handover = db_handovers.read(
                 connection, (node_uuid,)).get(node_uuid)
-        now = engine.clock()
         if handover is not None and handover.maintains(reason):
             return
         if any(each.late(now) and node_window.is_marked(

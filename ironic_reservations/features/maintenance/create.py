@@ -218,7 +218,9 @@ class _Plan:
             engine.database, self._now,
             () if others is None else others.wanted.values())
         self._ground = holdings_module.read(engine, self._snapshot, nodes)
-        each = [self._window(ident, node.uuid, start) for node in nodes]
+        each = [dataclasses.replace(
+            self._window(ident, node.uuid, start), place=place)
+            for place, node in enumerate(nodes)]
         self._window_of = {one.node_uuid: one for one in each}
         self._homes = self._find_homes(others)
         self.made = self._made(values.Window(
@@ -407,11 +409,13 @@ class _Plan:
         booking = change.Change(
             self._now, dataclasses.replace(
                 moves, seen=self._ground.seen.also(moves.seen)),
-            lease_slides.writes(slid, self._now), self._snapshot, window.id,
+            [*lease_slides.writes(slid, self._now),
+             *(change.Write(None, each) for each in window.nodes)],
+            self._snapshot, window.id,
             [] if known is None else [known],
             statements=[functools.partial(db_maintenance.insert,
                                           window=window)],
-            opaque=True, events=[
+            events=[
                 change.Concern(lease, announce.MAINTENANCE,
                                self._notice(lease), f'maintenance {window.id}')
                 for lease in self._read_concerned()])

@@ -18,13 +18,13 @@ to an earlier start, unless the node is booked in between.
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import functools
 
 from oslo_log import log
 
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.db import node_windows as db_windows
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import change
 from ironic_reservations.engine import difference
@@ -84,9 +84,10 @@ def _move(engine: Engine, there: node_window.NodeWindow,
         return
     end = start + (there.ends_at - there.starts_at)
     moving = change.Change(
-        now, difference.Difference(found.seen), opaque=True, statements=[
-            functools.partial(db_windows.move, there=there,
-                              starts_at=start, ends_at=end),
+        now, difference.Difference(found.seen),
+        [change.Write(there, dataclasses.replace(
+            there, starts_at=start, ends_at=end), change.Cause.STEP)],
+        statements=[
             functools.partial(
                 db_maintenance.write_end, window=window, ends_at=max([end, *(
                     each.ends_at for each in window.nodes

@@ -17,8 +17,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
 from typing import Any
 
+import sqlalchemy as sa
+
+from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
 from ironic_reservations.features.maintenance import find
@@ -27,8 +32,26 @@ from ironic_reservations.features.maintenance import rows
 from ironic_reservations.model import node_window
 
 
+@dataclasses.dataclass
+class _Part(feature.Part):
+    """The nodes whose maintenance is over with a change."""
+
+    over: Sequence[node_window.NodeWindow]
+
+    def write(self, connection: sa.Connection) -> None:
+        """Write them, since their bookings have been deleted."""
+        rows.insert_over(connection, self.over)
+
+
 class Maintenance(feature.Feature):
     """Maintenance windows."""
+
+    def join(self, engine: Engine,
+             change: change_module.Change) -> feature.Part | None:
+        """Return the nodes whose maintenance is over with a change."""
+        over = [write.after for write in change.of_windows
+                if write.after is not None and write.after.over]
+        return _Part(over) if over else None
 
     def gauges(self, engine: Engine) -> Iterable[Any]:
         """Return the metrics of the feature."""

@@ -10,20 +10,22 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``maintenance_windows``, and of their nodes.
+"""Rows of ``maintenance_windows``, and the nodes of windows.
 
-A caller that writes rows of nodes has raised the generations of the nodes in
-the same transaction, and passes the rows as they were read.
+The nodes are bookings: :mod:`~ironic_reservations.db.node_windows`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Sequence
 import dataclasses
 import datetime
+import operator
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import conditions
 from ironic_reservations.db import node_windows as db_windows
 from ironic_reservations.db import store
 from ironic_reservations.db import tables
@@ -31,7 +33,20 @@ from ironic_reservations.features.maintenance import values
 from ironic_reservations.model import node_window
 
 _w = tables.maintenance_windows.c
+_r = tables.reservations.c
+_NODE = db_windows.WINDOW
 _m = tables.maintenance_nodes.c
+_OVER = store.Rows(node_window.NodeWindow, tables.maintenance_nodes,
+                   'a node whose maintenance is over')
+#: Their values as those of rows of reservations.
+_OVERS = {**{column.key: column for column in _OVER.columns},
+          'state': sa.literal_column("'window_over'", sa.String),
+          'uuid': sa.literal_column("''", sa.String)}
+# reservations JOIN maintenance_windows ON window_id = maintenance_windows.id
+_STANDING = sa.join(tables.reservations, tables.maintenance_windows,
+                    _r.window_id == _w.id)
+_PLACE = operator.attrgetter('place')
+_OF_WINDOW = 'of_window_'
 _WINDOW = store.Rows(
     values.Window, tables.maintenance_windows, 'a maintenance window',
     as_read=('id', 'updated_at'), changing=('ends_at', 'updated_at'))
@@ -45,18 +60,47 @@ def read(connection: sa.Connection, ids: Collection[str] | None = None
     """
     # SELECT ... FROM maintenance_windows WHERE id IN (...)
     #   ORDER BY starts_at, id
-    # SELECT ... FROM maintenance_nodes WHERE window_id IN (...) ORDER BY id
+    # SELECT ... FROM reservations WHERE (it is a window)
+    #     AND window_id IN (...)
+    #   UNION ALL SELECT ... FROM maintenance_nodes WHERE window_id IN (...)
     query = sa.select(*_WINDOW.columns).order_by(_w.starts_at, _w.id)
-    nodes = sa.select(*db_windows.WINDOW.columns).order_by(_m.id)
+    standing = sa.select(*_NODE.columns).where(conditions.window_is())
+    over = sa.select(*(_OVERS[column.key].label(column.key)
+                       for column in _NODE.columns))
     if ids is not None:
         query = query.where(_w.id.in_(ids))
-        nodes = nodes.where(_m.window_id.in_(ids))
+        standing = standing.where(_r.window_id.in_(ids))
+        over = over.where(_m.window_id.in_(ids))
     found: dict[str, list[node_window.NodeWindow]] = {}
-    for each in db_windows.WINDOW.all(connection.execute(nodes)):
-        found.setdefault(each.window_id, []).append(each)
+    nodes = connection.execute(sa.union_all(standing, over))
+    node = _NODE.reader(nodes)
+    for row in nodes:
+        found.setdefault(row.window_id, []).append(node(row))
     rows = connection.execute(query)
     made = _WINDOW.reader(rows, 'nodes')
-    return [made(row, tuple(found.get(row.id, ()))) for row in rows]
+    return [made(row, tuple(sorted(found.get(row.id, ()), key=_PLACE)))
+            for row in rows]
+
+
+def read_standing(connection: sa.Connection, ident: str
+                  ) -> tuple[values.Window | None, dict[str, int]]:
+    """Return a window with its nodes that are not over.
+
+    :returns: ``None`` if there is no such node; and the generations of the
+        nodes, all read at one moment.
+    """
+    # SELECT ..., generation FROM reservations JOIN maintenance_windows ON ...
+    #   JOIN nodes ON ... WHERE (it is a window) AND window_id = ?
+    result = connection.execute(sa.select(
+        *_NODE.columns, *_WINDOW.labelled(_OF_WINDOW),
+        tables.nodes.c.generation).select_from(sa.join(
+            _STANDING, tables.nodes, _r.node_uuid == tables.nodes.c.uuid))
+        .where(conditions.window_is(), _r.window_id == ident))
+    node = _NODE.reader(result)
+    window = _WINDOW.reader(result, 'nodes', prefix=_OF_WINDOW)
+    rows = result.all()
+    return (window(rows[0], tuple(map(node, rows))) if rows else None,
+            {row.node_uuid: row.generation for row in rows})
 
 
 def read_purposes(connection: sa.Connection, ids: Collection[str]
@@ -75,16 +119,15 @@ def read_due(connection: sa.Connection, now: datetime.datetime
     :returns: each with the reason of its window, and whether the window drains
         nodes.
     """
-    # SELECT ..., reason, drain FROM maintenance_nodes
+    # SELECT ..., reason, drain FROM reservations
     #   JOIN maintenance_windows ON ...
     #   WHERE state IN (...) AND starts_at <= ? ORDER BY starts_at
     rows = connection.execute(
-        sa.select(*db_windows.WINDOW.columns, _w.reason, _w.drain).join_from(
-            tables.maintenance_nodes, tables.maintenance_windows,
-            _m.window_id == _w.id).where(
-                db_windows.STANDS, _m.starts_at <= now).order_by(
-                    _m.starts_at, _m.id))
-    made = db_windows.WINDOW.reader(rows)
+        sa.select(*_NODE.columns, _w.reason, _w.drain)
+        .select_from(_STANDING)
+        .where(conditions.window_is(), _r.starts_at <= now)
+        .order_by(_r.starts_at, _r.id))
+    made = _NODE.reader(rows)
     return [(made(row), row.reason, row.drain) for row in rows]
 
 
@@ -95,36 +138,41 @@ def read_postponed(connection: sa.Connection, now: datetime.datetime
 
     :returns: each with the requested start.
     """
-    # SELECT ..., maintenance_windows.starts_at FROM maintenance_nodes
+    # SELECT ..., maintenance_windows.starts_at FROM reservations
     #   JOIN maintenance_windows ON ...
-    #   WHERE state = 'planned' AND maintenance_nodes.starts_at > ? AND drain
-    #     AND maintenance_nodes.starts_at > maintenance_windows.starts_at
+    #   WHERE state = 'window_planned' AND reservations.starts_at > ?
+    #     AND drain
+    #     AND reservations.starts_at > maintenance_windows.starts_at
     rows = connection.execute(
-        sa.select(*db_windows.WINDOW.columns,
-                  _w.starts_at.label('wanted')).join_from(
-            tables.maintenance_nodes, tables.maintenance_windows,
-            _m.window_id == _w.id).where(
-                _m.state == node_window.State.PLANNED.value,
-                _m.starts_at > now, _w.drain, _m.starts_at > _w.starts_at)
-        .order_by(_m.starts_at, _m.id))
-    made = db_windows.WINDOW.reader(rows)
+        sa.select(*_NODE.columns, _w.starts_at.label('wanted'))
+        .select_from(_STANDING)
+        .where(conditions.window_is(node_window.State.PLANNED),
+               _r.starts_at > now, _w.drain, _r.starts_at > _w.starts_at)
+        .order_by(_r.starts_at, _r.id))
+    made = _NODE.reader(rows)
     return [(made(row), row.wanted) for row in rows]
 
 
 def count_late(connection: sa.Connection, now: datetime.datetime) -> int:
     """Count nodes whose maintenance is late to begin."""
-    # SELECT count(*) FROM maintenance_nodes
-    #   WHERE state = 'planned' AND starts_at <= ? AND ends_at > ?
+    # SELECT count(*) FROM reservations
+    #   WHERE state = 'window_planned' AND starts_at <= ?
+    #     AND expires_at > ?
     return connection.scalar(
-        sa.select(sa.func.count()).select_from(tables.maintenance_nodes)
-        .where(_m.state == node_window.State.PLANNED.value,
-               _m.starts_at <= now, _m.ends_at > now)) or 0
+        sa.select(sa.func.count()).select_from(tables.reservations)
+        .where(conditions.window_is(node_window.State.PLANNED),
+               _r.starts_at <= now, _r.expires_at > now)) or 0
 
 
 def insert(connection: sa.Connection, window: values.Window) -> None:
-    """Write a new window with its nodes."""
+    """Write a new window, without its nodes."""
     _WINDOW.insert(connection, [window])
-    db_windows.insert(connection, window.nodes)
+
+
+def insert_over(connection: sa.Connection,
+                nodes: Sequence[node_window.NodeWindow]) -> None:
+    """Write nodes whose maintenance is over."""
+    _OVER.insert(connection, nodes)
 
 
 def write_end(connection: sa.Connection, window: values.Window,
@@ -175,12 +223,17 @@ def delete_many(connection: sa.Connection, ids: Collection[str],
         _w.id.in_(ids), sa.or_(_ended_since(before), _passed_since(before))))
 
 
+# id NOT IN (SELECT window_id FROM reservations WHERE (it is a window))
+_NONE_STANDS = _w.id.not_in(
+    sa.select(_r.window_id).where(conditions.window_is()))
+
+
 def _ended_since(before: datetime.datetime) -> sa.ColumnElement[bool]:
     """Return the condition that a request ended a window before an instant.
 
     No other operation updates a window; its dates may be in the far future.
     """
-    return sa.and_(_w.updated_at < before, _nodes_with(db_windows.STANDS) == 0)
+    return sa.and_(_w.updated_at < before, _NONE_STANDS)
 
 
 def _passed_since(before: datetime.datetime) -> sa.ColumnElement[bool]:
@@ -188,17 +241,10 @@ def _passed_since(before: datetime.datetime) -> sa.ColumnElement[bool]:
 
     With ``drain``, the maintenance of nodes may end after the window.
     """
-    return sa.and_(_w.ends_at < before, _nodes_with(
-        sa.or_(db_windows.STANDS, _m.ends_at >= before)) == 0)
-
-
-def _nodes_with(condition: sa.ColumnElement[bool]) -> sa.ScalarSelect[int]:
-    """Return the number of nodes of a window that meet a condition.
-
-    Nodes are counted, since for NOT EXISTS PostgreSQL reads the nodes of all
-    windows.
-    """
-    # SELECT COUNT(*) FROM maintenance_nodes
-    #   WHERE window_id = maintenance_windows.id AND ...
-    return sa.select(sa.func.count()).where(
-        _m.window_id == _w.id, condition).scalar_subquery()
+    # ... AND (SELECT COUNT(*) FROM maintenance_nodes
+    #   WHERE window_id = maintenance_windows.id AND ends_at >= ?) = 0
+    # Nodes are counted, since for NOT EXISTS PostgreSQL reads the nodes of
+    # all windows.
+    later = sa.select(sa.func.count()).where(
+        _m.window_id == _w.id, _m.ends_at >= before).scalar_subquery()
+    return sa.and_(_w.ends_at < before, _NONE_STANDS, later == 0)

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping
+import dataclasses
 import datetime
 import functools
 
@@ -31,8 +32,8 @@ import sqlalchemy as sa
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import in_flight_requests as db_in_flight
-from ironic_reservations.db import node_windows as db_windows
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import change
 from ironic_reservations.engine import difference
@@ -181,11 +182,12 @@ class _Sync:
 
     def _is_of_another(self, shown: str | None) -> bool:
         """Return whether another window of the node has set a reason."""
-        uuid = self._there.node_uuid
+        uuid, now = self._there.node_uuid, self._engine.clock()
         with self._engine.database.read() as connection:
-            standing = db_windows.read_of_nodes(connection, (uuid,))
+            view = db_host_views.read(connection, (uuid,), now, now,
+                                      windows=True)[uuid]
         return node_window.window_of(shown) in {
-            each.window_id for each in standing.get(uuid, ())
+            each.window_id for each in view.windows
             if each.written and each.window_id != self._there.window_id}
 
     def _check_unchanged(self, act: in_flight.Act) -> None:
@@ -270,21 +272,14 @@ class _Sync:
         :param statements: further statements of the transaction.
         :raises Conflict: the node or its window has changed.
         """
+        after = dataclasses.replace(self._there, state=state)
         if not change.carry_out_once(self._engine, change.Change(
                 self._engine.clock(),
                 difference.Difference(seen_module.of_nodes([node])),
-                opaque=True, statements=[
-                    functools.partial(db_windows.update_state,
-                                      there=self._there, state=state),
-                    *statements])):
+                [change.Write(self._there, after, change.Cause.STEP)],
+                statements=[*statements])):
             raise db_connection.Conflict(f'node {node.uuid} has changed')
-        self._now_is(state)
-
-    def _now_is(self, state: node_window.State) -> None:
-        there = self._there
-        self._there = node_window.NodeWindow(
-            there.window_id, there.node_uuid, there.starts_at, there.ends_at,
-            state)
+        self._there = after
 
     def _refresh(self) -> None:
         try:

@@ -21,6 +21,7 @@ import datetime
 import sqlalchemy as sa
 
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import node_windows as db_windows
 from ironic_reservations.db import tables
 from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.features.maintenance import values
@@ -53,6 +54,11 @@ class TestWindows(world.TestCase):
                                           world.NOON, state),))
         with self.database.write() as connection:
             db_maintenance.insert(connection, made)
+            if state is node_window.State.OVER:
+                db_maintenance.insert_over(connection, made.nodes)
+            else:
+                db_windows.write(connection, [
+                    (None, each) for each in made.nodes], start)
         return made
 
     def touch(self, seen: values.Window,

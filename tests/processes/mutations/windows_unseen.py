@@ -15,7 +15,9 @@
 
 from __future__ import annotations
 
-from ironic_reservations.db import node_windows
+from typing import Any
+
+from ironic_reservations.db import host_views
 from tests.processes import mix
 
 BEST = mix.Best(mix.Mix(
@@ -29,5 +31,8 @@ KEPT_BY = (
 
 def apply() -> None:
     """Break this process."""
-    assert node_windows.read_of_nodes
-    node_windows.read_of_nodes = lambda *arguments: {}
+    right = host_views.read_unleased
+
+    def wrong(*arguments: Any) -> tuple[Any, Any]:
+        return right(*arguments)[0], {}
+    host_views.read_unleased = wrong
