@@ -41,8 +41,8 @@ from ironic_reservations.api import identity
 from ironic_reservations.api import wsgi
 from ironic_reservations.db import migrate
 from ironic_reservations.engine.leases import create as lease_create
-from ironic_reservations.features.limits import limits
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 
 _TIME = '%Y-%m-%dT%H:%M:%SZ'
 _VERSION = 'reservation 1.0, baremetal-reservation latest'

@@ -29,4 +29,4 @@ def engine(conf: cfg.ConfigOpts,
 
     :param clock: the clock; by default that of the database.
     """
-    return engine_module.build(conf, ironic, clock, in_order.FEATURES)
+    return engine_module.build(conf, ironic, clock, in_order.new())

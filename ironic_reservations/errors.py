@@ -506,3 +506,11 @@ class Unexpected(ReservationError):
     """A bug: the request id leads to the traceback in the log."""
 
     status, code = 500, 'service.unexpected'
+
+
+def service_codes() -> list[str]:
+    """Return the codes of errors whose cause is the service, or its peers."""
+    return sorted({each.code for each in globals().values()
+                   if isinstance(each, type)
+                   and issubclass(each, ReservationError)
+                   and each.code.startswith('service.')})

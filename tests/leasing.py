@@ -35,6 +35,7 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import tables
 from ironic_reservations.engine import commit
+from ironic_reservations.engine import earlier
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import seen
@@ -44,7 +45,6 @@ from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.snapshots import cache
-from ironic_reservations.features.keys import request_keys
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import instants
@@ -219,7 +219,7 @@ class Leasing:
                 changes[key] = at(changes[key])
         return lease_change.change(
             self.engine, lease.id, leases.LeaseChange(**changes),
-            key=None if sent is None else request_keys.of_request(
+            key=None if sent is None else earlier.of_request(
                 'change', lease.project_id, sent,
                 {'lease': lease.id, 'change': changes}))
 
@@ -333,7 +333,8 @@ class Leasing:
 
     def rows(self) -> list[dict[str, Any]]:
         """Read the rows of the timeline, of leases and of reservations."""
-        return list(self.world.reservations().values())
+        return [row for row in self.world.reservations().values()
+                if row['window_id'] is None]
 
     def overlaps(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """Return the rows that promise one node twice.

@@ -73,6 +73,7 @@ class Server:
     task_state: str | None = None
     vcpus: int = 1
     extra_specs: dict[str, str] = dataclasses.field(default_factory=dict)
+    hints: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass
@@ -80,11 +81,15 @@ class Migration:
     """A resize, as it is kept.
 
     :ivar before: the flavor that the server had.
+    :ivar source: the hypervisor that it was on.
+    :ivar changed: when its status changed; empty: long ago.
     """
 
     server: str
     before: str
     status: str = 'finished'
+    source: str | None = None
+    changed: str = ''
 
 
 class _Refused(Exception):
@@ -108,6 +113,7 @@ class SmallNova(fixtures.Fixture):
     :ivar busy: servers that cannot be deleted now.
     :ivar asked: the method and path of each request.
     :ivar answer: a status to answer everything with, and no reason.
+    :ivar versions: that it serves.
     :ivar client: one that asks it without HTTP.
     """
 
@@ -124,6 +130,7 @@ class SmallNova(fixtures.Fixture):
         self.asked: list[str] = []
         self._one_at_a_time = threading.Lock()
         self.answer: int | None = None
+        self.versions = ['compute 2.61', 'compute 2.100']
 
     def _setUp(self) -> None:
         self.client = nova.Nova(self.sender(), authenticated=False)
@@ -180,7 +187,8 @@ class SmallNova(fixtures.Fixture):
     def resize(self, server: str, flavor: str) -> str:
         """Have a server be resized, and return the uuid of its migration."""
         uuid, there = world.new_uuid(), self.servers[server]
-        self.migrations[uuid] = Migration(server, there.flavor)
+        self.migrations[uuid] = Migration(server, there.flavor,
+                                          source=there.host)
         there.flavor, there.status = flavor, 'VERIFY_RESIZE'
         return uuid
 
@@ -210,7 +218,7 @@ class SmallNova(fixtures.Fixture):
         if self.answer is not None:
             return self.answer, None
         try:
-            if version != 'compute 2.61':
+            if version not in self.versions:
                 raise _Refused(406, 'computeFault', 'that version')
             parts = [parse.unquote(part) for part
                      in url.path.removeprefix('/v2.1/').split('/')]
@@ -223,9 +231,11 @@ class SmallNova(fixtures.Fixture):
                 return 200, _page('migrations', query, {
                     uuid: {'id': 7, 'uuid': uuid, 'status': each.status,
                            'instance_uuid': each.server,
+                           'source_node': each.source, 'dest_node': None,
                            'migration_type': 'resize'}
                     for uuid, each in self.migrations.items()
-                    if query['status'] == each.status})
+                    if query.get('status') in (None, each.status)
+                    and each.changed >= query.get('changes-since', '')})
             return self._servers(method, parts[1:], query, body)
         except _Refused as refused:
             return refused.status, {refused.cause: {
@@ -374,7 +384,7 @@ def _page(kind: str, query: dict[str, str],
 
 def _shown(uuid: str, server: Server) -> dict[str, Any]:
     return {'id': uuid, 'status': server.status,
-            'tenant_id': server.project,
+            'tenant_id': server.project, 'scheduler_hints': server.hints,
             'OS-EXT-STS:task_state': server.task_state,
             'flavor': {'vcpus': server.vcpus,
                        'extra_specs': server.extra_specs},

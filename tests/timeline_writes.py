@@ -97,6 +97,12 @@ OTHERWISE: Mapping[str, frozenset[str]] = {
         {'id', 'token', 'node_uuid', 'expires_at', 'seen'}),
     'in_flight_requests.write_seen': frozenset(
         {'id', 'token', 'node_uuid', 'expires_at', 'seen'}),
+    # All nodes are meant, and the condition of the row of histories says that
+    # nobody has done it before.
+    'histories.begin': frozenset({'inventories'}),
+    'in_flight_requests.insert_unknown': frozenset(
+        {'token', 'uuid', 'inventories'}),
+    'in_flight_requests.prolong_unknown': frozenset({'token'}),
     # What Ironic says, the newest of it: no decision, and no booking.
     'nodes.update_facts': frozenset({'uuid', 'observed_at'}),
     'nodes.doubt': frozenset({'uuid', 'observed_at'}),
@@ -133,6 +139,9 @@ UNRAISED = frozenset({
     'in_flight_requests.delete_settled',
     # The booking that a ticket is for has its node already.
     'in_flight_requests.insert_ticket',
+    # Those of all nodes have been.
+    'in_flight_requests.insert_unknown',
+    'in_flight_requests.prolong_unknown',
     'in_flight_requests.take_ticket',
     'in_flight_requests.void_ticket',
     'in_flight_requests.void_tickets',
@@ -245,7 +254,9 @@ def _why_wrong(writer: str, statement: Any, given: list[Any],
     table, name = statement.table, statement.table.name
     if isinstance(statement, sa.Insert) and statement.select is not None:
         rows = list(_flat(given))
-        if name in _OF_NODES and rows and all(
+        if name == 'nodes' and rows and all('uuid' in row for row in rows):
+            raised.nodes.update(row['uuid'] for row in rows)
+        elif name in _OF_NODES and rows and all(
                 'node_uuid' in row for row in rows):
             yield from _unraised(raised.nodes, (row['node_uuid']
                                                 for row in rows))

@@ -46,16 +46,17 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import ironic
 from ironic_reservations.clouds import ironic_versions
 from ironic_reservations.db import connection
+from ironic_reservations.db import histories
 from ironic_reservations.db import migrate
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import tables
+from ironic_reservations.engine import earlier
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import uncertain
 from ironic_reservations.engine.reservations import reserve
-from ironic_reservations.features.keys import request_keys
-from ironic_reservations.features.limits import limits
 from ironic_reservations.model import handovers
+from ironic_reservations.model import limits
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import node_reservation
@@ -408,6 +409,7 @@ class World(fixtures.Fixture):
         with self.engine.database.write() as opened:
             for table in reversed(tables.metadata.sorted_tables):
                 opened.execute(table.delete())
+            histories.note(opened)
 
     def enrol(self, count: int = 1, mirrored: bool = True,
               **known: Any) -> list[str]:
@@ -448,7 +450,7 @@ class World(fixtures.Fixture):
         asked = pick.NodeRequest(node_uuids=node_uuids or None, **ask)
         return reserve.reserve(
             self.engine, asked, sees, observer, allowed,
-            None if key is None else request_keys.of_request(
+            None if key is None else earlier.of_request(
                 'reservation', asked.project_id, key, asked))
 
     def use(self, reservation: node_reservation.Reservation) -> None:

@@ -41,6 +41,7 @@ _SMOKE = (
     'tests.processes.browser.test_look.LookTestCase.',
     'tests.processes.checker.',
     'tests.processes.docs.test_demo.',
+    'tests.processes.docs.test_scripts.',
     'tests.processes.docs.test_walkthrough.',
     'tests.processes.schema.',
     'tests.processes.test_apart.',

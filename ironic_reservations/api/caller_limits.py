@@ -14,17 +14,18 @@
 
 from __future__ import annotations
 
-from oslo_config import cfg
 from oslo_context import context as oslo_context
 
 from ironic_reservations import policies
-from ironic_reservations.features.limits import limits
+from ironic_reservations.engine import ceiling
+from ironic_reservations.engine import Engine
+from ironic_reservations.model import limits
 
 _POLICIES = {'leases': 'reservation:lease:exceed_limits',
              'reservations': 'baremetal:reservation:exceed_limits'}
 
 
-def of(conf: cfg.ConfigOpts, enforcer: policies.Enforcer,
+def of(engine: Engine, enforcer: policies.Enforcer,
        context: oslo_context.RequestContext, group: str,
        project_id: str | None) -> limits.Limits:
     """Return the limits of a group of options for a caller.
@@ -33,6 +34,7 @@ def of(conf: cfg.ConfigOpts, enforcer: policies.Enforcer,
 
     :param project_id: the project of the reservation or lease.
     """
-    exempt = enforcer.projects and enforcer.check(
-        context, _POLICIES[group], {'project_id': project_id or ''})
-    return limits.of(conf, group, exempt, enforcer.projects)
+    if enforcer.projects and enforcer.check(
+            context, _POLICIES[group], {'project_id': project_id or ''}):
+        return limits.NONE
+    return ceiling.limits_of(engine, group, enforcer.projects)

@@ -86,7 +86,10 @@ def expose(query: type[basic.Parts] = basic.NoQuery, takes_body: bool = False,
         def handle(self: Any, *_: str) -> pecan.Response:
             environ = pecan.request.environ
             minor = environ[front.MINOR]
-            read = basic.read(query, _parameters(environ, repeated), minor,
+            own_minor = environ[front.OWN_MINOR]
+            of_blazar = issubclass(query, basic.BlazarQuery)
+            read = basic.read(query, _parameters(environ, repeated),
+                              own_minor if of_blazar else minor,
                               'query parameter')
             carried = environ[body.KEY]
             document = carried.expect_json() if takes_body else None
@@ -95,9 +98,8 @@ def expose(query: type[basic.Parts] = basic.NoQuery, takes_body: bool = False,
             if not takes_body and dialects.of(
                     environ['PATH_INFO']) is not dialects.BLAZAR:
                 carried.expect_nothing()
-            return method(self, Call(environ, minor,
-                                           environ[front.OWN_MINOR], read,
-                                           document),
+            return method(self, Call(environ, minor, own_minor, read,
+                                     document),
                           *environ[strict.SEGMENTS])
         handle.since = since
         handle.__doc__ = method.__doc__

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import prometheus_client
 from prometheus_client import core
 from prometheus_client import registry as prometheus_registry
 
@@ -23,6 +24,17 @@ from ironic_reservations import errors
 
 #: The beginning of the names of all metrics.
 PREFIX = 'ironic_reservations_'
+
+
+def begin_at_zero(refusals: prometheus_client.Counter) -> None:
+    """Count each code of the service from 0 on.
+
+    Prometheus sees no increase in a count that begins with 1.
+
+    :param refusals: a counter with the label ``code``.
+    """
+    for code in errors.service_codes():
+        refusals.labels(code)
 
 
 class Gauges(prometheus_registry.Collector):

@@ -45,6 +45,6 @@ def count(call: expose.Call, engine: Engine) -> None:
 
     :raises TooManyKeys: the project has sent too many keys.
     """
-    most, project = engine.conf.api.max_keys_per_day, call.context.project_id
-    if most and project is not None:
-        engine.key_limit.count(project, most, engine.timer())
+    project = call.context.project_id
+    for each in () if project is None else engine.features:
+        each.count_key(engine, project)

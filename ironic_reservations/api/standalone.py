@@ -43,7 +43,7 @@ def build(conf: cfg.ConfigOpts,
 
     :raises DatabaseUnavailable: the SQLite database cannot be created.
     """
-    migrate.ensure_sqlite(engine.database)
+    migrate.at_start(engine.database)
     application = with_engine(conf, engine)
     loops.start(engine)
     return application

@@ -55,6 +55,7 @@ NAMED_BLOCKERS = 23
 REQUEST_KEYS = 24
 MAINTENANCE_SLIDES = 25
 USERS = 26
+LEASE_FILTERS = 27
 
 #: Every version with its changes, oldest first.
 HISTORY: tuple[tuple[int, str], ...] = (
@@ -106,6 +107,7 @@ HISTORY: tuple[tuple[int, str], ...] = (
                          'slides.'),
     (USERS, 'Leases in the calendar, and named leases in refusals, carry '
             'user_id; without Keystone, own tells users apart.'),
+    (LEASE_FILTERS, 'GET /v1/leases takes name, status, node, from and to.'),
 )
 MINIMUM = HISTORY[0][0]
 MAXIMUM = HISTORY[-1][0]

@@ -38,8 +38,11 @@ _CHANGED_PAGE = 50
 #: The fields of a node that are read.
 FIELDS = ('uuid', 'name', 'provision_state', 'instance_uuid', 'maintenance',
           'retired', 'resource_class', 'traits', 'owner', 'lessee',
-          'properties', 'extra', 'power_state')
+          'properties', 'extra', 'power_state', 'health')
 _FIELDS = ','.join(FIELDS)
+#: An Ironic that is pinned to a release before API version 1.109, during a
+#: rolling upgrade, refuses the last one.
+_NEWEST = (',health', '%2Chealth')
 #: The properties that leases can require.
 _PROPERTIES = ('cpus', 'memory_mb', 'local_gb', 'cpu_arch')
 #: A longer property is ignored: Ironic has no limit, and a row that is too
@@ -122,6 +125,7 @@ class Ironic:
         self._transport = transport
         self._headers = {**_HEADERS, **(headers or {})}
         self._caller = bool(headers)
+        self._with_newest = True
 
     @classmethod
     def over_http(cls, conf: cfg.ConfigOpts) -> Ironic:
@@ -129,7 +133,15 @@ class Ironic:
         return cls(_Http(conf))
 
     def _get(self, path: str) -> tuple[int, Any]:
+        older = path
+        for each in _NEWEST:
+            older = older.replace(each, '')
+        if not self._with_newest:
+            path = older
         status, body = self._transport.send('GET', path, self._headers)
+        if status == 406 and path != older:
+            status, body = self._transport.send('GET', older, self._headers)
+            self._with_newest = status == 406
         if (status == 200 and isinstance(body, dict)
                 or status in (400, 404) and _is_ironics(body)):
             return status, body
@@ -501,7 +513,7 @@ def node_of(body: Mapping[str, Any]) -> mirrored_node.Node:
                                              default=True),
         owner=body.get('owner'), lessee=body.get('lessee'),
         powered=body.get('power_state') is not None,
-        enrolled_at=body.get('created_at'),
+        enrolled_at=body.get('created_at'), health=body.get('health'),
         properties=tuple((key, said) for key in _PROPERTIES
                          if properties.get(key) is not None
                          and len(said := str(properties[key])) <= _LONGEST))

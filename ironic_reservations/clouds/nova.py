@@ -34,10 +34,15 @@ from ironic_reservations.clouds import sending
 
 #: The oldest version that shows the extra specs with a flavor.
 VERSION = '2.61'
+#: The first version that shows the scheduler hints of a server.
+_WITH_HINTS = '2.100'
 VERSION_HEADER = 'OpenStack-API-Version'
 
 Answer = answers.Answer
 Outcome = answers.Outcome
+
+#: The status of a migration that can be neither confirmed nor reverted.
+FAILED = 'error'
 
 #: The size of a page; Nova may return fewer.
 _PAGE = 500
@@ -111,21 +116,25 @@ class Migration:
     :ivar uuid: also the uuid of the consumer in Placement that keeps the
         previous allocations of the server.
     :ivar server: the uuid of the server.
+    :ivar hosts: the names of the hypervisors that it is from and to.
     """
 
     uuid: str
     server: str
+    hosts: frozenset[str | None] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True)
 class Hypervisor:
     """A hypervisor, whose uuid is also that of its provider in Placement.
 
-    :ivar usable: whether its nova-compute runs, and is not disabled.
+    :ivar up: whether its nova-compute runs.
+    :ivar enabled: whether it is enabled.
     """
 
     uuid: str
-    usable: bool
+    up: bool
+    enabled: bool
 
 
 class Nova:
@@ -220,6 +229,16 @@ class Nova:
         body = self._read(f'/servers/{uuid}')
         return None if body is None else _server(body['server'])
 
+    def hint(self, uuid: str, name: str) -> Any:
+        """Return a scheduler hint with which a server was created.
+
+        :returns: ``None`` if it has no such hint, Nova shows no such server,
+            or its API is older than the version that shows hints.
+        """
+        body = self._read(f'/servers/{uuid}', _WITH_HINTS)
+        hints = None if body is None else body['server']['scheduler_hints']
+        return (hints or {}).get(name)
+
     def hypervisors(self) -> Iterator[Hypervisor]:
         """Read all hypervisors, page by page."""
         return map(_hypervisor, self._pages('hypervisors', {},
@@ -230,15 +249,18 @@ class Nova:
         body = self._read(f'/os-hypervisors/{uuid}')
         return None if body is None else _hypervisor(body['hypervisor'])
 
-    def migrations(self, status: str) -> Iterator[Migration]:
-        """Read migrations of all servers, page by page.
+    def migrations(self, **filters: str) -> Iterator[Migration]:
+        """Read migrations of all servers, page by page, the newest first.
 
-        :param status: such as ``finished``, for a resize that has been neither
-            confirmed nor reverted.
+        :param filters: ``status``, such as ``finished`` for a resize that has
+            been neither confirmed nor reverted; ``changed_since``, a time.
         """
-        return (Migration(each['uuid'], each['instance_uuid']) for each
-                in self._pages('migrations', {'status': status},
-                               '/os-migrations', 'uuid'))
+        query = {key.replace('changed_', 'changes-'): value
+                 for key, value in filters.items()}
+        return (Migration(each['uuid'], each['instance_uuid'], frozenset((
+            each['source_node'], each['dest_node']))) for each
+                in self._pages('migrations', query, '/os-migrations',
+                               'uuid'))
 
     def confirm_resize(self, uuid: str) -> Answer:
         """Begin to confirm the resize of a server."""
@@ -276,16 +298,17 @@ class Nova:
                 return
             marker = {'marker': body[kind][-1][key]}
 
-    def _read(self, path: str) -> Any:
+    def _read(self, path: str, version: str = VERSION) -> Any:
         try:
-            status, body = self._send('GET', path)
+            status, body = self._send('GET', path, version=version)
         except ksa_exc.ClientException as exc:
             raise errors.NovaUnavailable(
                 f'Nova cannot be reached ({type(exc).__name__}). '
                 + _remedy(503)) from exc
         if status == 200 and isinstance(body, dict):
             return body
-        if status == 404 and 'itemNotFound' in (body or {}):
+        if status == 404 and 'itemNotFound' in (body or {}) or (
+                status == 406 and version != VERSION):
             # Any other 404 comes from a proxy in front of Nova.
             return None
         raise errors.NovaUnavailable(
@@ -305,12 +328,13 @@ class Nova:
         return _judge(path, status, answer)
 
     def _send(self, method: str, path: str,
-              body: Any = None) -> tuple[int, Any]:
+              body: Any = None,
+              version: str = VERSION) -> tuple[int, Any]:
         return sending.request(
             self._sender, path, method, authenticated=self._authenticated,
             connect_retries=0, status_code_retries=0,
             headers={'Accept': 'application/json',
-                     VERSION_HEADER: f'compute {VERSION}'},
+                     VERSION_HEADER: f'compute {version}'},
             **({} if body is None else {'json': body}))
 
 
@@ -336,8 +360,8 @@ def _server(body: Mapping[str, Any]) -> Server:
 
 
 def _hypervisor(body: Mapping[str, Any]) -> Hypervisor:
-    return Hypervisor(body['id'], (body['state'], body['status'])
-                      == ('up', 'enabled'))
+    return Hypervisor(body['id'], body['state'] == 'up',
+                      body['status'] == 'enabled')
 
 
 def _said(answer: Any) -> str:

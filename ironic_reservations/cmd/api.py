@@ -27,6 +27,7 @@ from ironic_reservations.api import standalone
 from ironic_reservations.clouds import ironic
 from ironic_reservations.cmd import api_server
 from ironic_reservations.db import migrate
+from ironic_reservations.db import migration_lock
 from ironic_reservations.reconciler import loops
 
 _NAME = 'ironic-reservations-api'
@@ -48,7 +49,7 @@ def main(argv: list[str] | None = None) -> int:
                                  with_logging=True)
         server = make_server(conf)
     except (cfg.Error, errors.ReservationError, migrate.UnknownRevision,
-            OSError) as exc:
+            migration_lock.AnotherMigrates, OSError) as exc:
         print(f'{_NAME}: {exc}', file=sys.stderr)
         return 1
     _stop_on_signals(server)

@@ -31,6 +31,7 @@ from ironic_reservations.cmd import class_heal
 from ironic_reservations.cmd import lost_promises
 from ironic_reservations.cmd import provider_config
 from ironic_reservations.cmd import purge
+from ironic_reservations.cmd import restored
 from ironic_reservations.features.placement import sync as placement_sync
 from ironic_reservations.model import count_text
 
@@ -61,6 +62,7 @@ def _add_commands(subparsers: object) -> None:
     lost_promises.add_parser(add)
     provider_config.add_parser(add)
     purge.add_parser(add)
+    restored.add_parser(add)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -77,6 +79,8 @@ def main(argv: list[str] | None = None) -> int:
             return provider_config.run(conf, conf.command)
         if conf.command.name == 'purge':
             return purge.run(build.engine(conf, None), conf.command)
+        if conf.command.name == 'restored':
+            return restored.run(build.engine(conf, None))
         if conf.command.name == 'audit':
             return lost_promises.run(build.engine(
                 conf, ironic.Ironic.over_http(conf)), conf.command)

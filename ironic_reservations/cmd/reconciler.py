@@ -21,7 +21,10 @@ from oslo_config import cfg
 
 from ironic_reservations import build
 from ironic_reservations import conf as project_conf
+from ironic_reservations import errors
 from ironic_reservations.clouds import ironic
+from ironic_reservations.db import migrate
+from ironic_reservations.db import migration_lock
 from ironic_reservations.reconciler import loops
 
 
@@ -31,11 +34,13 @@ def main(argv: list[str] | None = None) -> int:
         conf = project_conf.load(
             sys.argv[1:] if argv is None else argv,
             prog='ironic-reservations-reconciler', with_logging=True)
-    except cfg.Error as exc:
+        engine = build.engine(conf, ironic.Ironic.over_http(conf))
+        migrate.at_start(engine.database)
+    except (cfg.Error, errors.ReservationError, migrate.UnknownRevision,
+            migration_lock.AnotherMigrates) as exc:
         print(f'ironic-reservations-reconciler: {exc}', file=sys.stderr)
         return 1
-    running = loops.Reconciler(
-        build.engine(conf, ironic.Ironic.over_http(conf)))
+    running = loops.Reconciler(engine)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: running.end())
     running.run()

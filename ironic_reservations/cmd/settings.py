@@ -32,7 +32,7 @@ def run(conf: cfg.ConfigOpts, as_json: bool) -> int:
     :raises oslo_config.cfg.Error: a value is not valid.
     """
     found = in_effect.settings(conf)
-    sentences = ignored.variables(conf)
+    sentences = [*ignored.variables(conf), *ignored.lines(conf)]
     if as_json:
         print(json.dumps({
             'files': conf.config_file,

@@ -14,6 +14,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+import logging
 import sys
 import traceback
 
@@ -26,6 +28,7 @@ from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic
 from ironic_reservations.clouds import ironic_versions
+from ironic_reservations.cmd import mistakes
 from ironic_reservations.cmd import settings
 from ironic_reservations.conf import ignored
 from ironic_reservations.db import connection
@@ -36,12 +39,18 @@ from ironic_reservations.db import sqlite_file
 from ironic_reservations.engine import ironic_api
 
 _NAME = 'ironic-reservations-status'
+_NOWHERE = logging.NullHandler()
 #: The exit status if the checks failed.
 _BROKEN = 255
 #: The drivers that limit the wait for an answer.
 _DRIVERS = {'postgresql': 'postgresql+psycopg2 or postgresql+psycopg',
             'mysql': 'mysql+pymysql or mysql+mysqldb',
             'mariadb': 'mariadb+pymysql or mariadb+mysqldb'}
+
+
+def _check(check: Callable[[cfg.ConfigOpts], upgradecheck.Result]
+           ) -> Callable[[Checks], upgradecheck.Result]:
+    return lambda checks: check(checks._conf)
 
 
 class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
@@ -174,18 +183,23 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
                        ('Database driver', _database_driver),
                        ('Database pooler', _pooler),
                        ('Policy file format', _policy_file),
-                       ('Ironic API', _ironic_api))
+                       ('Ironic API', _ironic_api),
+                       *((name, _check(check))
+                         for name, check in mistakes.ALL))
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the checks; 0 means yes, 1 yes with warnings, 2 no."""
+    # A failure is a result, not a traceback of the handler of last resort.
+    logging.getLogger().addHandler(_NOWHERE)
     command = cfg.SubCommandOpt('command', title='commands',
                                 handler=_add_commands)
     try:
         # Each command shows the ignored variables itself.
         conf = project_conf.load(
             sys.argv[1:] if argv is None else argv, prog=_NAME,
-            cli_opts=[command], warn=lambda sentence: None)
+            cli_opts=[command, mistakes.IRONIC_CONFIG],
+            warn=lambda sentence: None)
         if conf.command.name == 'config':
             return settings.run(conf, conf.command.json)
         # oslo.upgradecheck reads --json from there.

@@ -30,6 +30,8 @@ from ironic_reservations.conf import values
 LOG = log.getLogger(__name__)
 
 PROJECT = 'ironic-reservations'
+#: The file that is read if oslo.config finds none.
+BESIDE_IRONIC = f'/etc/ironic/{PROJECT}.conf'
 #: This variable names the configuration file if there is no command line.
 FILE_VARIABLE = 'OS_IRONIC_RESERVATIONS_CONFIG_FILE'
 
@@ -45,7 +47,8 @@ def load(args: Sequence[str] = (),
     :param args: the command line without the program's name.
     :param config_files: the files to read instead of the usual ones; by
         default the file that ``OS_IRONIC_RESERVATIONS_CONFIG_FILE`` names,
-        else ``ironic-reservations.conf`` in the folders of oslo.config.
+        else ``ironic-reservations.conf`` in the folders of oslo.config, else
+        in that of Ironic.
     :param prog: the name of the program, for its help.
     :param cli_opts: further options of the command line.
     :param with_logging: whether this process sets up logging; a process of
@@ -59,8 +62,8 @@ def load(args: Sequence[str] = (),
     conf.register_cli_opts(cli_opts)
     if with_logging:
         log.register_options(conf)
-    if config_files is None and os.environ.get(FILE_VARIABLE):
-        config_files = [os.environ[FILE_VARIABLE]]
+    if config_files is None:
+        config_files = _files()
     conf(args=list(args), project=PROJECT, prog=prog or PROJECT,
          default_config_files=(None if config_files is None
                                else list(config_files)))
@@ -71,3 +74,13 @@ def load(args: Sequence[str] = (),
     for sentence in ignored.variables(conf):
         warn(sentence)
     return conf
+
+
+def _files() -> list[str] | None:
+    """Return the files to read; ``None``: those that oslo.config finds."""
+    named = os.environ.get(FILE_VARIABLE)
+    if named:
+        return [named]
+    if not cfg.find_config_files(PROJECT) and os.path.isfile(BESIDE_IRONIC):
+        return [BESIDE_IRONIC]
+    return None

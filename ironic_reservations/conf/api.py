@@ -14,7 +14,18 @@
 
 from __future__ import annotations
 
+import ipaddress
+
 from oslo_config import cfg
+
+
+def network(value: str) -> str:
+    """Return an address or a network.
+
+    :raises ValueError: the value is neither.
+    """
+    return str(ipaddress.ip_network(value.strip(), strict=False))
+
 
 GROUP = 'api'
 
@@ -53,6 +64,13 @@ OPTS = [
                help='Duration of a session of the calendar, in seconds, with '
                     'auth_strategy http_basic. With keystone, a session lasts '
                     'as long as its token.'),
+    cfg.ListOpt('trusted_proxies', default=[], item_type=network,
+                help='The addresses or networks of proxies that requests pass '
+                     'before the proxy in front of this API, if it is not the '
+                     'only one: 10.0.0.5, 2001:db8::/120. Sign-ins to the '
+                     'calendar count for the last address in X-Forwarded-For, '
+                     'or in Forwarded, that is not listed here. Only used '
+                     'with [oslo_middleware] enable_proxy_headers_parsing.'),
     cfg.IntOpt('max_limit', default=1000, min=1,
                help='The maximum number of reservations in one page of a '
                     'list.'),

@@ -19,6 +19,16 @@ from oslo_config import cfg
 GROUP = 'database'
 
 OPTS = [
+    cfg.StrOpt('upgrade', default='by_command',
+               choices=[('by_command', 'only ironic-reservations-dbsync '
+                                       'changes the tables'),
+                        ('on_start', 'each process that starts brings the '
+                                     'tables up to date: one does it, and '
+                                     'the others wait')],
+               help='When the tables of MariaDB or PostgreSQL are created and '
+                    'upgraded. Those of SQLite are upgraded at each start. '
+                    'With on_start, a process does not start while the '
+                    'database does not answer.'),
     cfg.IntOpt('connect_timeout', default=5, min=1,
                help='Time, in seconds, within which a connection must be '
                     'made. Like all of these limits, it does not apply to '

@@ -23,6 +23,7 @@ from oslo_config import cfg
 
 from ironic_reservations.conf import environment
 from ironic_reservations.conf import known
+from ironic_reservations.conf import source_lines
 
 #: The similarity of two names from which one may be meant by the other.
 _ALIKE = 0.8
@@ -56,6 +57,35 @@ def variables(conf: cfg.ConfigOpts) -> list[str]:
         names, former = _names(options), _former(options)
     return [sentence for name in given
             if (sentence := _sentence(name, names, former))]
+
+
+def lines(conf: cfg.ConfigOpts) -> list[str]:
+    """Return a sentence for each line of the files that sets no option.
+
+    No sentence contains a value, which may be a secret.
+
+    :param conf: the configuration with the names of its files.
+    """
+    found = list(source_lines.keys(conf))
+    if not found:
+        return []
+    names = {(group.lower(), name.replace('-', '_'))
+             for group, option in known.everything(conf).options
+             for name, group in (
+                 (option.dest, group), (option.name, group),
+                 *((old.name, old.group or group)
+                   for old in option.deprecated_opts))}
+    spelled = {f'[{group}] {name}' for group, name in names}
+    return [_of_line(where, f'[{section}] {name}', spelled)
+            for where, section, name in found
+            if (section.lower(), name.replace('-', '_')) not in names]
+
+
+def _of_line(where: str, name: str, spelled: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name.lower(), sorted(spelled), 1,
+                                      _ALIKE)
+    meant = f' Is {close[0]} meant?' if close else ''
+    return f'{name} ({where}) is ignored, since it names no option.{meant}'
 
 
 def _is_meant(name: str, sections: Iterable[str]) -> bool:

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 import pathlib
 import re
 
@@ -31,20 +32,37 @@ def line_of(file: str, group: str, option: cfg.Opt) -> int | None:
     :param group: the section of the option.
     :returns: ``None`` if there is no such line, or the file cannot be read.
     """
-    try:
-        text = pathlib.Path(file).read_text()
-    except (OSError, UnicodeError):
-        return None
     wanted = {(group.lower(), option.dest), (group.lower(), option.name),
               *(((old.group or group).lower(), old.name)
                 for old in option.deprecated_opts)}
-    section, found = '', None
-    for number, line in enumerate(text.splitlines(), 1):
-        if heading := _SECTION.match(line):
-            section = heading['name'].lower()
-        elif (key := _KEY.match(line)) and (section, key['name']) in wanted:
+    found = None
+    for number, section, name in _keys(file):
+        if (section.lower(), name) in wanted:
             found = number
     return found
+
+
+def keys(conf: cfg.ConfigOpts) -> Iterator[tuple[str, str, str]]:
+    """Yield each line of the files that sets something.
+
+    :returns: the place, for people, the section and the name.
+    """
+    for file in _files(conf):
+        for number, section, name in _keys(file):
+            yield f'{file}, line {number}', section, name
+
+
+def _keys(file: str) -> Iterator[tuple[int, str, str]]:
+    try:
+        text = pathlib.Path(file).read_text()
+    except (OSError, UnicodeError):
+        return
+    section = ''
+    for number, line in enumerate(text.splitlines(), 1):
+        if heading := _SECTION.match(line):
+            section = heading['name']
+        elif key := _KEY.match(line):
+            yield number, section, key['name']
 
 
 def set_in(conf: cfg.ConfigOpts, group: str, option: cfg.Opt) -> str | None:

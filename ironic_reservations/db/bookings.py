@@ -151,6 +151,14 @@ def read_of_leases(connection: sa.Connection, lease_ids: Collection[str]
         _OF_LEASES, {'leases': list(lease_ids)}))
 
 
+def leases_of_node(node_uuid: str) -> sa.Select[tuple[str]]:
+    """Return a query for the ids of the leases that have a node."""
+    # SELECT lease_id FROM reservations JOIN lease_reservations ON ...
+    #   WHERE node_uuid = ?
+    return sa.select(_l.lease_id).select_from(_LEASED).where(
+        _r.node_uuid == node_uuid)
+
+
 def read_briefs(connection: sa.Connection, lease_ids: Collection[str]
                 ) -> dict[str, frozenset[lease_parts.Brief]]:
     """Return the changeable values of the bookings of leases.
@@ -238,6 +246,22 @@ def read_of_reservation(connection: sa.Connection, reservation_id: str,
                _r.state != leases.BookingState.ENDING.value,
                _r.starts_at <= now, _r.expires_at > now)
         .order_by(_r.place)))
+
+
+def read_used_by(connection: sa.Connection, project_id: str | None,
+                 node_uuids: Collection[str], now: datetime.datetime
+                 ) -> list[leases.NodeBooking]:
+    """Return the present bookings of some nodes by leases of a project."""
+    # SELECT ... FROM reservations WHERE node_uuid IN (...) AND project_id = ?
+    #   AND immediate IS NULL AND state <> 'ending' AND starts_at <= ?
+    #   AND expires_at > ? ORDER BY id
+    return BOOKING.all(connection.execute(
+        sa.select(*_COLUMNS)
+        .where(_r.node_uuid.in_(list(node_uuids)),
+               _r.project_id == project_id, _r.immediate.is_(None),
+               _r.state != leases.BookingState.ENDING.value,
+               _r.starts_at <= now, _r.expires_at > now)
+        .order_by(_r.id)))
 
 
 def read_with_generations(connection: sa.Connection,

@@ -12,7 +12,7 @@
 
 """Rows of ``claims``: tasks that one process at a time does for all.
 
-Rows of :mod:`.request_keys` share the table. A row of any kind is
+Rows of ``features.keys`` share the table. A row of any kind is
 without effect once it has expired, and is deleted.
 """
 
@@ -30,6 +30,8 @@ from ironic_reservations.db import row_queue
 from ironic_reservations.db import tables
 
 _c = tables.claims.c
+#: The claim of the process that follows the nodes of Ironic.
+MIRROR = 'mirror'
 #: The longest name of a claim.
 _NAME = 64
 
@@ -98,6 +100,14 @@ def drop(connection: sa.Connection, name: str, owner: str) -> None:
     # DELETE FROM claims WHERE name = ? AND owner = ?
     connection.execute(sa.delete(tables.claims).where(
         _c.name == name, _c.owner == owner))
+
+
+def is_live(connection: sa.Connection, name: str,
+            now: datetime.datetime) -> bool:
+    """Return whether any process has a claim."""
+    # SELECT owner FROM claims WHERE name = ? AND expires_at > ?
+    return connection.execute(sa.select(_c.owner).where(
+        _c.name == name, _c.expires_at > now)).one_or_none() is not None
 
 
 def read_over(connection: sa.Connection, now: datetime.datetime,

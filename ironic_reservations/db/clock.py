@@ -98,17 +98,17 @@ class DatabaseClock:
     :param max_skew: by how many seconds this host's wall clock may differ
         before the clock refuses to return the time; 0: no limit.
     :param timer: a monotonic clock, in seconds.
-    :param host: the wall clock of this host.
+    :param host: the wall clock; by default that of this host.
     """
 
     def __init__(self, database: db_connection.Database,
                  max_skew: float = 0,
                  timer: clock.Timer = clock.elapsed,
-                 host: clock.Clock = clock.utc_now) -> None:
+                 host: clock.Clock | None = None) -> None:
         self._database = database
         self._max_skew = max_skew
         self._timer = timer
-        self._host = host
+        self._host = host or clock.utc_now
         self._measured: Measured | None = None
         self._off = False
         self._begin_process()

@@ -45,8 +45,11 @@ _REQUEST = store.Rows(
 _BUSY = sa.select(
     _p.node_uuid, sa.func.max(_p.expires_at, type_=tables.UTCDateTime)
 ).group_by(_p.node_uuid)
-_BUSY_OF = _BUSY.where(
-    _p.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
+_OF = _p.node_uuid.in_(sa.bindparam('uuids', expanding=True))
+_BUSY_OF = _BUSY.where(_OF)
+# The same, with: AND token <> node_uuid
+_USED = _BUSY.where(_p.token != _p.node_uuid)
+_USED_OF = _USED.where(_OF)
 # INSERT INTO in_flight_requests (node_uuid, ...) SELECT ?, ... FROM nodes
 #   WHERE uuid = ? AND NOT EXISTS (SELECT * FROM in_flight_requests
 #     WHERE node_uuid = ? AND act IN ('undeploy', 'abort', ...))
@@ -71,6 +74,17 @@ def read_busy(connection: sa.Connection,
     rows = (connection.execute(_BUSY) if node_uuids is None
             else connection.execute(_BUSY_OF, {'uuids': list(node_uuids)}))
     return {uuid: until for uuid, until in rows}
+
+
+def read_used(connection: sa.Connection,
+              node_uuids: Collection[str] | None = None) -> frozenset[str]:
+    """Return the nodes that may be in use without an end.
+
+    An unknown request of a lost history only delays the next use of a node.
+    """
+    rows = (connection.execute(_USED) if node_uuids is None
+            else connection.execute(_USED_OF, {'uuids': list(node_uuids)}))
+    return frozenset(uuid for uuid, _ in rows)
 
 
 def insert(connection: sa.Connection, node_uuid: str, token: str,
@@ -106,6 +120,43 @@ def insert_use(connection: sa.Connection, node_uuid: str, token: str,
         'reservation_uuid': reservation_uuid, 'instance_uuid': instance_uuid,
         'expires_at': expires_at, 'state': in_flight.State.SENT.value
     }).rowcount)
+
+
+def prolong_unknown(connection: sa.Connection,
+                    until: datetime.datetime) -> None:
+    """Write that Ironic is asked later about unknown requests."""
+    # UPDATE in_flight_requests SET expires_at = ?, seen = NULL, seen_at = NULL
+    #   WHERE token = node_uuid
+    connection.execute(
+        sa.update(tables.in_flight_requests)
+        .where(_p.token == _p.node_uuid)
+        .values(expires_at=until, seen=None, seen_at=None))
+
+
+def insert_unknown(connection: sa.Connection, until: datetime.datetime,
+                   node_uuid: str | None = None) -> None:
+    """Write that an unknown request may be in flight to each node of Ironic.
+
+    Its token is the uuid of the node, so that a node has one such row.
+
+    :param until: when Ironic is asked about the nodes.
+    :param node_uuid: the only node; ``None``: all.
+    """
+    # INSERT INTO in_flight_requests (...) SELECT uuid, uuid, ... FROM nodes
+    #   WHERE inventories IS NULL
+    #   AND uuid NOT IN (SELECT token FROM in_flight_requests)
+    nodes = tables.nodes.c
+    values: dict[str, Any] = {
+        'node_uuid': nodes.uuid, 'token': nodes.uuid,
+        'state': sa.literal(in_flight.State.UNCERTAIN.value),
+        'act': sa.literal(in_flight.CHANGE),
+        'expires_at': sa.literal(until, tables.UTCDateTime)}
+    there = tables.in_flight_requests.alias().c
+    connection.execute(sa.insert(tables.in_flight_requests).from_select(
+        list(values), sa.select(*values.values()).where(
+            nodes.inventories.is_(None),
+            ~sa.exists().where(there.token == nodes.uuid),
+            *([] if node_uuid is None else [nodes.uuid == node_uuid]))))
 
 
 def insert_ticket(connection: sa.Connection, booking: leases.NodeBooking,

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Iterator
 from collections.abc import Sequence
 import dataclasses
 import datetime
@@ -119,8 +120,8 @@ def read_of_reservation(connection: sa.Connection,
 def read_page(connection: sa.Connection, project_id: str | None,
               marker: leases.Lease | None, limit: int | None,
               ended_since: datetime.datetime | None = None,
-              known: lease_parts.KnownParts | None = None
-              ) -> list[leases.Lease]:
+              known: lease_parts.KnownParts | None = None,
+              chosen: leases.Filter = leases.ALL) -> list[leases.Lease]:
     """Return leases, the oldest first.
 
     :param project_id: of this project; ``None``: of all.
@@ -128,15 +129,21 @@ def read_page(connection: sa.Connection, project_id: str | None,
     :param ended_since: omit leases that ended before this time.
     :param known: a cache; it requires a connection whose queries see one
         consistent state.
+    :param chosen: omit leases that do not match.
     """
     # SELECT ... FROM leases (JOIN those to be shown) WHERE project_id = ?
+    #   AND name = ? AND ...
     #   AND (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?
     query = sa.select(*(_COLUMNS if known is None else _HEAD))
+    matches = [*([] if project_id is None else [_s.project_id == project_id]),
+               *_matching(chosen)]
     if ended_since is not None:
-        shown = _shown(project_id, marker, limit, ended_since)
+        shown = _shown(matches, chosen.statuses, marker, limit, ended_since)
         query = query.join(shown, shown.c.id == _s.id)
-    elif project_id is not None:
-        query = query.where(_s.project_id == project_id)
+    else:
+        query = query.where(*matches)
+        if chosen.statuses is not None:
+            query = query.where(_s.status.in_(sorted(chosen.statuses)))
     rows = connection.execute(_first(query, marker, limit))
     return (_whole(connection, rows) if known is None
             else _listed(connection, rows.all(), known))
@@ -153,7 +160,22 @@ def _first(query: sa.Select[Any], marker: leases.Lease | None,
     return query.order_by(_s.created_at, _s.id).limit(limit)
 
 
-def _shown(project_id: str | None, marker: leases.Lease | None,
+def _matching(chosen: leases.Filter) -> Iterator[sa.ColumnElement[bool]]:
+    """Return the conditions of a filter but for the status."""
+    if chosen.name is not None:
+        yield _s.name == chosen.name
+    if chosen.node_uuid is not None:
+        # id IN (SELECT lease_id FROM lease_reservations
+        #   JOIN reservations ... WHERE node_uuid = ?)
+        yield _s.id.in_(db_bookings.leases_of_node(chosen.node_uuid))
+    if chosen.ends_after is not None:
+        yield _s.ends_at > chosen.ends_after
+    if chosen.starts_before is not None:
+        yield _s.starts_at < chosen.starts_before
+
+
+def _shown(matches: Sequence[sa.ColumnElement[bool]],
+           statuses: Collection[str] | None, marker: leases.Lease | None,
            limit: int | None, ended_since: datetime.datetime) -> sa.Subquery:
     # (SELECT id FROM leases WHERE status = 'PENDING' AND ...
     #   ORDER BY created_at, id LIMIT ?) UNION ALL (... 'ACTIVE' ...) ...
@@ -161,14 +183,16 @@ def _shown(project_id: str | None, marker: leases.Lease | None,
     #   FROM leases WHERE status = 'TERMINATED' AND updated_at >= ?
     # One SELECT for each status, so that each reads no more of its
     # index than a page, for any number of live or past leases.
-    whose = [] if project_id is None else [_s.project_id == project_id]
+    over = leases.LeaseStatus.TERMINATED.value
     return sa.union_all(*(
+        sa.select(_s.id).where(_s.status == over,
+                               _s.updated_at >= ended_since, *matches)
+        if status == over else
         sa.select(_first(
-            sa.select(_s.id).where(_s.status == status, *whose), marker,
-            limit).subquery().c.id) for status in KEPT),
-        sa.select(_s.id).where(
-            _s.status == leases.LeaseStatus.TERMINATED.value,
-            _s.updated_at >= ended_since, *whose)).subquery()
+            sa.select(_s.id).where(_s.status == status, *matches), marker,
+            limit).subquery().c.id)
+        for status in (*KEPT, over)
+        if statuses is None or status in statuses)).subquery()
 
 
 def read_forgettable(connection: sa.Connection, before: datetime.datetime,

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import contextlib
 import pathlib
 
 from alembic import command
@@ -26,6 +27,7 @@ from oslo_log import log
 import sqlalchemy as sa
 
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import histories
 from ironic_reservations.db import migration_lock
 from ironic_reservations.db import migration_turn
 from ironic_reservations.db import tables
@@ -41,7 +43,8 @@ _NOT_ASKED = frozenset({
     tables.nodes, tables.node_traits, tables.claims, tables.changes,
     tables.providers_seen, tables.placement_drift, tables.host_capabilities,
     tables.lease_reservations, tables.lease_events,
-    tables.maintenance_nodes, tables.usable_bookings, tables.observations})
+    tables.maintenance_nodes, tables.usable_bookings, tables.observations,
+    tables.histories})
 
 #: The message of alembic if another migration has changed the revision.
 _NOT_THE_REVISION = 'expected to match one row'
@@ -112,6 +115,10 @@ def upgrade(database: db_connection.Database, revision: str = 'head',
     :raises DatabaseUnavailable: the database does not answer, or refuses.
     """
     _run(database, command.upgrade, revision, wait)
+    # Another migration may have written it at the same time.
+    with contextlib.suppress(db_connection.Conflict), (
+            database.write()) as connection:
+        histories.note(connection)
 
 
 def create_schema(database: db_connection.Database) -> None:
@@ -161,16 +168,30 @@ def _held(database: db_connection.Database) -> dict[str, int]:
                     sa.func.count()).select_from(table)).scalar_one())}
 
 
-def ensure_sqlite(database: db_connection.Database) -> None:
-    """Create or upgrade the tables of a SQLite file.
+def at_start(database: db_connection.Database) -> None:
+    """Create or upgrade the tables if a process may do so when it starts.
 
-    On MariaDB and PostgreSQL, the operator decides when to upgrade.
+    It may do so with a SQLite file, and elsewhere with [database] upgrade.
 
-    :raises UnknownRevision: another release has created the file.
+    :raises UnknownRevision: a later release has upgraded a SQLite file.
+    :raises AnotherMigrates: another process has been migrating for too long.
+    :raises DatabaseUnavailable: the database does not answer, or refuses.
     """
-    if database.engine.dialect.name == 'sqlite' and (
-            version(database) != head()):
-        upgrade(database)
+    sqlite = database.engine.dialect.name == 'sqlite'
+    if not sqlite and database.options.upgrade != 'on_start':
+        return
+    present = version(database)
+    if present == head():
+        return
+    if not sqlite:
+        try:
+            _check_known(present)
+        except UnknownRevision:
+            # This release runs on the tables of the next one.
+            LOG.warning('The tables are those of a later release, %s, and '
+                        'are left as they are', present)
+            return
+    upgrade(database)
 
 
 def _run(database: db_connection.Database,

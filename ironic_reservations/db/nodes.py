@@ -28,6 +28,7 @@ import sqlalchemy as sa
 from ironic_reservations.db import changes
 from ironic_reservations.db import conditions
 from ironic_reservations.db import generations as db_generations
+from ironic_reservations.db import histories
 from ironic_reservations.db import row_queue
 from ironic_reservations.db import store
 from ironic_reservations.db import tables
@@ -151,6 +152,13 @@ class NodeRequirements:
     traits: frozenset[str] = frozenset()
     forbidden: frozenset[str] = frozenset()
     other_classes: tuple[str, ...] = ()
+
+
+def count(connection: sa.Connection) -> int:
+    """Return the number of all nodes."""
+    # SELECT COUNT(*) FROM nodes
+    return connection.execute(sa.select(sa.func.count()).select_from(
+        tables.nodes)).scalar_one()
 
 
 def read_classes(connection: sa.Connection) -> list[str]:
@@ -431,12 +439,13 @@ def _advance(through: bool) -> sa.Update:
     """Return the statement of :func:`advance`, which is built once."""
     # UPDATE nodes SET generation = ?,
     #     name = CASE WHEN observed_at <= ? THEN ? ELSE name END, ...
-    #   WHERE uuid = ? AND generation = ?
+    #   WHERE uuid = ? AND generation = ? AND EXISTS (...)
     newer = _n.observed_at <= sa.bindparam('new_observed_at',
                                            type_=_n.observed_at.type)
     return sa.update(tables.nodes).where(
         _n.uuid == sa.bindparam('of_uuid'),
-        _n.generation == sa.bindparam('read')).ordered_values(
+        _n.generation == sa.bindparam('read'),
+        histories.SAME).ordered_values(
             (_n.generation, sa.bindparam('next_generation',
                                          type_=_n.generation.type)),
             *([(_n.let_through, sa.bindparam('token'))] if through else ()),
@@ -448,21 +457,23 @@ def _advance(through: bool) -> sa.Update:
 _RAISED = _n.generation + sa.bindparam('step')
 # UPDATE nodes SET generation = generation + ?
 #   WHERE uuid IN (...) AND (uuid, generation) IN ((?, ?), ...)
+#     AND EXISTS (SELECT * FROM histories WHERE server = ...)
 # The first condition is for the index: MariaDB uses none for pairs.
 _ADVANCE = sa.update(tables.nodes).where(
     _n.uuid.in_(_UUIDS),
     sa.tuple_(_n.uuid, _n.generation).in_(
-        sa.bindparam('pairs', expanding=True))
+        sa.bindparam('pairs', expanding=True)), histories.SAME
 ).values(generation=_RAISED)
 # UPDATE nodes SET generation = generation + ?
-#   WHERE uuid = ? AND generation = ?
+#   WHERE uuid = ? AND generation = ? AND EXISTS (...)
 # For a single node, as in most requests: SQLAlchemy writes lists of values
 # into a statement at each execution.
 _ADVANCE_ONE = sa.update(tables.nodes).where(
-    _n.uuid == sa.bindparam('of_uuid'), _n.generation == sa.bindparam('read')
+    _n.uuid == sa.bindparam('of_uuid'), _n.generation == sa.bindparam('read'),
+    histories.SAME
 ).values(generation=_RAISED)
 # UPDATE nodes SET generation = generation + ?, let_through = ?
-#   WHERE uuid = ? AND generation = ?
+#   WHERE uuid = ? AND generation = ? AND EXISTS (...)
 _ADVANCE_ONE_THROUGH = _ADVANCE_ONE.values(let_through=sa.bindparam('token'))
 _ADVANCE_THROUGH = _ADVANCE.values(let_through=sa.case(
     (_n.uuid == sa.bindparam('through'), sa.bindparam('token')),
@@ -538,7 +549,9 @@ _BUCKET_OF = (_n.id - _n.id % _BUCKET).label('bucket')
 #   (SELECT node_uuid ...), (SELECT generation ...),
 #   (SELECT MIN(seq) FROM changes),
 #   (SELECT MIN(seq) FROM changes WHERE seq BETWEEN ? AND ?
-#     AND node_uuid = ? AND generation = ?)
+#     AND node_uuid = ? AND generation = ?),
+#   (SELECT generation FROM histories),
+#   (SELECT COUNT(*) FROM histories WHERE server <> ...)
 #   FROM nodes GROUP BY 1
 _SUMS = sa.select(
     _BUCKET_OF, sa.func.count().label('nodes'),
@@ -551,7 +564,9 @@ _SUMS = sa.select(
         _c.seq.between(sa.bindparam('first'), sa.bindparam('last')),
         _c.node_uuid == sa.bindparam('of_uuid'),
         _c.generation == sa.bindparam('written')
-    ).scalar_subquery().label('found')
+    ).scalar_subquery().label('found'),
+    histories.GENERATION.label('history'),
+    histories.ELSEWHERE.label('elsewhere')
 ).group_by(_BUCKET_OF)
 # SELECT uuid, id, generation, revision FROM nodes
 _VERSIONS = sa.select(_n.uuid, _n.id, _n.generation, _n.revision)
@@ -569,11 +584,15 @@ class Sums:
         the sum of their generations and revisions, which never fall.
     :ivar last: the change with the highest number; ``None``: there is none.
     :ivar lost: whether the landmark is missing, although it is not purged.
+    :ivar history: the generation of the history.
+    :ivar elsewhere: whether the server is another one.
     """
 
     buckets: Mapping[int, tuple[int, int, int]]
     last: tuple[int, str | None, int | None] | None = None
     lost: bool = False
+    history: int = 0
+    elsewhere: bool = False
 
 
 def read_sums(connection: sa.Connection,
@@ -595,7 +614,8 @@ def read_sums(connection: sa.Connection,
                 None if first.seq is None else (
                     first.seq, first.node_uuid, first.generation),
                 landmark is not None and first.found is None
-                and (first.oldest or 0) <= landmark.known)
+                and (first.oldest or 0) <= landmark.known, first.history or 0,
+                bool(first.elsewhere))
 
 
 def read_versions(connection: sa.Connection,
@@ -618,16 +638,43 @@ def bucket_of(number: int) -> int:
     return number - number % _BUCKET
 
 
+@functools.cache
+def _insert_if_certain() -> sa.Insert:
+    """Return the statement of :func:`insert_node`, which is built once."""
+    # INSERT INTO nodes (uuid, ...) SELECT ?, ... WHERE NOT EXISTS (
+    #   SELECT * FROM histories WHERE uncertain_until > ? OR server <> ...)
+    names = ('uuid', 'generation', *_FACTS, 'observed_at', 'let_through')
+    return sa.insert(tables.nodes).from_select(names, sa.select(*(
+        sa.bindparam(name, type_=_n[name].type) for name in names
+    )).where(~sa.exists().where(histories.is_uncertain(
+        sa.bindparam('of_now', type_=_n.observed_at.type)))))
+
+
 def insert_node(connection: sa.Connection, node: mirrored_node.Node,
                 now: datetime.datetime,
-                let_through: str | None = None) -> None:
-    """Add a node to the mirror.
+                let_through: str | None = None) -> bool:
+    """Add a node to the mirror, unless all nodes are uncertain.
 
     :param let_through: the token of the request that is let through.
+    :returns: ``False``: a request of a lost history may be on its way to it.
     """
-    _NODE.insert(connection, [node], generation=db_generations.first(),
-                 observed_at=now, let_through=let_through)
+    if not connection.execute(_insert_if_certain(), {
+            **_NODE.values(node), 'generation': db_generations.first(),
+            'observed_at': now, 'let_through': let_through,
+            'of_now': now}).rowcount:
+        return False
     insert_traits(connection, {node.uuid: node.traits})
+    return True
+
+
+def insert_in_any_case(connection: sa.Connection, node: mirrored_node.Node,
+                       now: datetime.datetime) -> None:
+    """Add a node to the mirror; it is uncertain if all others are."""
+    if not insert_node(connection, node, now):
+        _NODE.insert(connection, [node], generation=db_generations.first(),
+                     observed_at=now, let_through=None)
+        insert_traits(connection, {node.uuid: node.traits})
+        histories.keep_new(connection, node.uuid, now)
 
 
 def insert_traits(connection: sa.Connection,

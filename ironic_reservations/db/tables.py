@@ -79,6 +79,7 @@ nodes = sa.Table(
     sa.Column('maintenance', sa.Boolean, nullable=False),
     sa.Column('retired', sa.Boolean, nullable=False),
     sa.Column('reservable', sa.Boolean, nullable=False),
+    sa.Column('health', sa.String(32)),
     sa.Column('owner', sa.String(255)),
     sa.Column('lessee', sa.String(255)),
     sa.Column('properties', sa.Text),
@@ -377,6 +378,18 @@ observations = sa.Table(
     sa.Column('name', sa.String(32), primary_key=True),
     sa.Column('since', UTCDateTime, nullable=False),
     sa.Column('looked_at', UTCDateTime, nullable=False),
+    **_MYSQL)
+
+#: One row: the history of the timeline that this database has.
+histories = sa.Table(
+    'histories', metadata,
+    sa.Column('id', sa.Integer, primary_key=True, autoincrement=False),
+    # Random, and raised when another history begins.
+    sa.Column('generation', sa.BigInteger, nullable=False),
+    # The server that wrote it; empty if servers cannot be distinguished.
+    sa.Column('server', sa.String(80), nullable=False),
+    # Requests that a lost history let through may reach Ironic until then.
+    sa.Column('uncertain_until', UTCDateTime),
     **_MYSQL)
 
 #: Requests in flight to Ironic.

@@ -35,8 +35,6 @@ from ironic_reservations.engine import ironic_api
 from ironic_reservations.engine import unfinished
 from ironic_reservations.engine.in_flight import unwritten
 from ironic_reservations.engine.snapshots import cache
-from ironic_reservations.features.keys import key_limit
-from ironic_reservations.features.owners import notice_quota
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,12 +51,10 @@ class Engine:
     :ivar placement: the client of Placement; ``None`` if nodes are not held.
     :ivar nova: the client of Nova; ``None`` if leases get no flavors.
     :ivar unsent: notices that this process has claimed and does not send.
-    :ivar asked_back: the leases whose owners were notified that their hosts
-        are wanted back.
-    :ivar key_limit: the numbers of requests with a key, by project.
     :ivar hard_requests: the requests that take long to plan, by project.
     :ivar ironic_api: the version of Ironic's API.
-    :ivar features: in the order in which they are asked.
+    :ivar all_features: in the order in which they are asked.
+    :ivar features: those of them that are on.
     """
 
     conf: cfg.ConfigOpts
@@ -76,15 +72,17 @@ class Engine:
         default_factory=unfinished.Unfinished)
     unwritten: unwritten.Unwritten = dataclasses.field(
         default_factory=unwritten.Unwritten)
-    asked_back: notice_quota.NoticeQuota = dataclasses.field(
-        default_factory=notice_quota.NoticeQuota)
-    key_limit: key_limit.KeyLimit = dataclasses.field(
-        default_factory=key_limit.KeyLimit)
     hard_requests: hard_requests.HardRequests = dataclasses.field(
         default_factory=hard_requests.HardRequests)
     ironic_api: ironic_api.IronicApi = dataclasses.field(
         default_factory=ironic_api.IronicApi)
-    features: tuple[feature.Feature, ...] = ()
+    all_features: tuple[feature.Feature, ...] = ()
+    features: tuple[feature.Feature, ...] = dataclasses.field(init=False)
+
+    def __post_init__(self) -> None:
+        # A request then costs no call of a feature that is off.
+        object.__setattr__(self, 'features', tuple(
+            each for each in self.all_features if each.is_on(self)))
 
     def serialized(self) -> Engine:
         """Return this engine with a database for one thread at a time."""
@@ -99,17 +97,17 @@ def build(conf: cfg.ConfigOpts,
     """Return an engine made from the configuration.
 
     :param clock: the clock; by default that of the database.
-    :param features: see :class:`Engine`.
+    :param features: all of them, in their order.
     """
     default_condition.check(conf)
     database = connection.Database(conf)
     return Engine(conf=conf, database=database,
                   clock=clock or db_clock.DatabaseClock(
                       database, conf.database.max_clock_skew),
-                  announcer=announce.Announcer(conf),
+                  announcer=announce.Announcer(conf, features),
                   snapshots=cache.SnapshotCache(conf), ironic=ironic,
                   placement=(placement_client.Placement.over_http(conf)
                              if conf.placement.enabled else None),
                   nova=(nova_client.Nova.over_http(conf)
                         if conf.placement.enabled and conf.nova.enabled
-                        else None), features=features)
+                        else None), all_features=features)

@@ -19,13 +19,15 @@ none are sent, and no broker is needed.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any
 
 from oslo_config import cfg
 from oslo_log import log
 import oslo_messaging
 
-from ironic_reservations.features.audit import audit
+from ironic_reservations.engine import audit_trail
+from ironic_reservations.engine import feature
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_reservation
 from ironic_reservations.objects import lease as carried_lease
@@ -68,9 +70,11 @@ class Announcer:
     """Sends notifications about committed changes.
 
     :param conf: the options of [oslo_messaging_notifications].
+    :param features: may keep a record of changes.
     """
 
-    def __init__(self, conf: cfg.ConfigOpts) -> None:
+    def __init__(self, conf: cfg.ConfigOpts,
+                 features: Iterable[feature.Feature] = ()) -> None:
         # This also registers the options.
         transport = oslo_messaging.get_notification_transport(conf)
         self._notifier: Any = None
@@ -79,7 +83,9 @@ class Announcer:
             self._notifier = oslo_messaging.Notifier(
                 transport, 'ironic-reservations', retry=0)
         #: Records each change and its author.
-        self.audit = audit.Audit(conf, self._notifier)
+        self.audit = next(
+            (trail for each in features if (trail := each.audit_trail(
+                conf, self._notifier)) is not None), audit_trail.AuditTrail())
 
     def notify(self, event: str, reservation: node_reservation.Reservation,
                reason: str | None = None) -> None:
@@ -93,8 +99,9 @@ class Announcer:
         if reason is not None:
             # The API records the changes that a caller has requested.
             self.audit.record(
-                audit.Way.SERVICE, event.rpartition('.')[2], 'reservation',
-                audit.digest(reservation.uuid), code=reason, name=event)
+                audit_trail.Way.SERVICE, event.rpartition('.')[2],
+                'reservation', audit_trail.digest(reservation.uuid),
+                code=reason, name=event)
         if self._notifier is not None:
             self._send(event, lambda: carried.payload(reservation, reason),
                        f'reservation for instance {reservation.instance_uuid}')
@@ -111,8 +118,8 @@ class Announcer:
         if reason is not None or event in (NO_SHOW_WARNING,
                                            *LEASE_EVENTS.values()):
             self.audit.record(
-                audit.Way.SERVICE, 'update', 'lease', lease.id, code=reason,
-                name=event)
+                audit_trail.Way.SERVICE, 'update', 'lease', lease.id,
+                code=reason, name=event)
         if self._notifier is not None:
             self._send(event, lambda: carried_lease.payload(lease, reason),
                        f'lease {lease.id}')

@@ -19,16 +19,15 @@ import dataclasses
 import datetime
 
 from ironic_reservations import errors
+from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.features.limits import lease_limits
-from ironic_reservations.features.limits import limit_checks
-from ironic_reservations.features.limits import limits
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from ironic_reservations.model import time_text
 from ironic_reservations.planner import availability
 from ironic_reservations.planner import bookings
@@ -186,11 +185,8 @@ def _slots(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
         begin = snapshot.now.replace(second=0, microsecond=0) + _MINUTE
     if latest - begin < duration or hosts.bit_count() < count:
         return ()
-    project = lease_limits.Project(caller.allowed, (), 0, snapshot.now)
-    if caller.allowed.counted:
-        with engine.database.snapshot() as connection:
-            project = limit_checks.read(caller.allowed, connection,
-                                        caller.project_id, snapshot.now)
+    project = ceiling.of_project(engine, caller.allowed, caller.project_id,
+                                 snapshot.now)
     if resource_class is not None:
         # Added to the text of the request, the class could make it too long
         # or nested too deep.

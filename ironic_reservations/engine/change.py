@@ -42,6 +42,7 @@ from ironic_reservations import errors
 from ironic_reservations.db import changes as db_changes
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import histories as db_histories
 from ironic_reservations.db import node_windows as db_windows
 from ironic_reservations.engine import commit as generations
 from ironic_reservations.engine import difference as difference_module
@@ -378,6 +379,10 @@ def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
             if planned is not None:
                 unsure.append(planned)
             raise
+        except db_histories.Elsewhere:
+            # This writes that all nodes are uncertain.
+            engine.snapshots.snapshot(engine.database, engine.clock())
+            raise
         except errors.DatabaseUnavailable:
             raise
         except errors.ReservationError as exc:
@@ -481,6 +486,7 @@ def commit(engine: Engine, change: Change) -> None:
                     change.valid_until <= engine.clock()):
                 raise db_connection.Conflict(
                     f'since {change.valid_until} it would be wrong')
+        engine.snapshots.wrote(difference.seen)
         # Other values are read again when they are needed.
         if not (change.opaque or change.of_reservations or change.of_windows
                 or difference.seen.fresh):

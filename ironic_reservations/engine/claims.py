@@ -28,6 +28,8 @@ from ironic_reservations.engine import Engine
 
 LOG = log.getLogger(__name__)
 
+#: The claim of the process that follows the nodes of Ironic.
+MIRROR = db_claims.MIRROR
 #: How many rows one transaction deletes.
 _BATCH = 1000
 

@@ -28,9 +28,11 @@ import datetime
 
 import sqlalchemy as sa
 
+from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import changes as db_changes
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import histories as db_histories
 from ironic_reservations.db import lease_flags as db_lease_flags
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import difference as difference_module
@@ -65,16 +67,23 @@ def commit(connection: sa.Connection, seen: seen_module.Seen,
         if not seen.generations[uuid]:
             # If two transactions add the same node, its unique uuid lets one
             # of them through.
-            db_nodes.insert_node(connection, node, now, token)
+            if not db_nodes.insert_node(connection, node, now, token):
+                if db_histories.is_elsewhere(connection):
+                    raise _elsewhere()
+                raise errors.Contention(
+                    f'Node {uuid} is new in this database, which has lost its '
+                    'last changes a moment ago. A request of before may be on '
+                    'its way to the node. Nothing was changed; try again in '
+                    'some minutes.')
         elif not db_nodes.advance(connection, uuid, seen.generations[uuid],
                                   raised[uuid], node, now, token):
-            raise db_connection.Conflict(
-                f'node {uuid} is no longer at generation '
+            raise _overtaken(
+                connection, f'node {uuid} is no longer at generation '
                 f'{seen.generations[uuid]}')
     if not db_nodes.advance_all(connection, {
             uuid: generation for uuid, generation in seen.generations.items()
             if uuid not in seen.fresh}, seen.step, let_through):
-        raise db_connection.Conflict('a node has changed meanwhile')
+        raise _overtaken(connection, 'a node has changed meanwhile')
     # A new owner raises no generation.  This transaction has locked the rows,
     # so the owners that are read here stay until it ends.
     owners = {uuid: owner for uuid, owner in seen.owners.items()
@@ -88,3 +97,14 @@ def commit(connection: sa.Connection, seen: seen_module.Seen,
     if difference is not None:
         db_bookings.move(connection, difference.homes, now)
         db_lease_flags.degrade(connection, difference.lost, now)
+
+
+def _overtaken(connection: sa.Connection, why: str) -> db_connection.Conflict:
+    if db_histories.is_elsewhere(connection):
+        return _elsewhere()
+    return db_connection.Conflict(why)
+
+
+def _elsewhere() -> db_histories.Elsewhere:
+    return db_histories.Elsewhere('the server of the database is another one '
+                                  'than before')

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 import dataclasses
 
+from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import reservations as db_reservations
@@ -35,12 +36,14 @@ class Live:
     :ivar uncertain: the number of requests to Ironic whose outcome is unknown.
     :ivar uncertain_for: the seconds for which the answer to the oldest of
         these requests is overdue.
+    :ivar followed: whether a process follows the nodes of Ironic.
     """
 
     reservations: Mapping[node_reservation.State, int]
     leases: Mapping[leases.LeaseStatus, tuple[int, int]]
     uncertain: int
     uncertain_for: float
+    followed: bool
 
 
 def live(engine: Engine) -> Live:
@@ -53,5 +56,7 @@ def live(engine: Engine) -> Live:
         reservations = db_reservations.count_live(connection, now)
         standing = db_lease_work.count(connection)
         overdue, since = db_in_flight.count_overdue(connection, now)
+        followed = db_claims.is_live(connection, db_claims.MIRROR, now)
     return Live(reservations, standing, overdue,
-                0 if since is None else (now - since).total_seconds())
+                0 if since is None else (now - since).total_seconds(),
+                followed)

@@ -20,14 +20,13 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import commit
+from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen
-from ironic_reservations.features.keys import request_keys
-from ironic_reservations.features.keys import rows as db_keys
 from ironic_reservations.model import node_reservation
 
 
-def drop_unused(connection: sa.Connection, uuid: str, node_uuid: str,
-                now: datetime.datetime) -> bool:
+def drop_unused(engine: Engine, connection: sa.Connection, uuid: str,
+                node_uuid: str, now: datetime.datetime) -> bool:
     """Delete a reservation unless its holder has used its proof.
 
     The same request may then make a reservation again.
@@ -45,7 +44,6 @@ def drop_unused(connection: sa.Connection, uuid: str, node_uuid: str,
         return False
     commit.commit(connection, seen.Seen({node_uuid: generation}), now)
     db_reservations.delete(connection, reservation)
-    assert reservation.id is not None
-    db_keys.insert_undone(connection, reservation.id,
-                          now + request_keys.KEPT)
+    for each in engine.features:
+        each.undo(connection, reservation, now)
     return True

@@ -12,8 +12,8 @@
 
 """The interface between the core and the features.
 
-A feature is stateless.  An engine has a list of features, and calls them in
-this order.
+An engine has a list of features of its own, and calls them in this order.  A
+feature keeps nothing of a request.
 """
 
 from __future__ import annotations
@@ -24,18 +24,25 @@ from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import MutableMapping
+import datetime
 from typing import Any
 from typing import TYPE_CHECKING
 
+from oslo_config import cfg
 import sqlalchemy as sa
 
+from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import node_window
 from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
 
 if TYPE_CHECKING:
+    from ironic_reservations.engine import audit_trail as audit_trail_module
+    from ironic_reservations.engine import ceiling as ceiling_module
     from ironic_reservations.engine import change as change_module
+    from ironic_reservations.engine import earlier as earlier_module
     from ironic_reservations.engine import Engine
 
 #: Values that features keep from one attempt of a request to the next.
@@ -81,6 +88,10 @@ class Obstacle(Exception):
 class Feature:
     """A feature: its share of the changes, its loops and its routes."""
 
+    def is_on(self, engine: Engine) -> bool:
+        """Return whether the feature does anything in this process."""
+        return True
+
     def before(self, engine: Engine, change: change_module.Change,
                memory: Memory) -> None:
         """Ask other services before the transaction, also on a dry run.
@@ -99,6 +110,50 @@ class Feature:
         :raises Obstacle: the feature cannot use the node of a new reservation.
         """
         return None
+
+    def count_key(self, engine: Engine, project_id: str) -> None:
+        """Count a request that its client has identified.
+
+        :raises TooManyKeys: the project has sent too many of them.
+        """
+
+    def earlier(self, connection: sa.Connection, key: earlier_module.Key,
+                now: datetime.datetime) -> earlier_module.Earlier | None:
+        """Return what is known of earlier copies of a request.
+
+        :raises ReservationError: another request had the same key.
+        """
+        return None
+
+    def allowed(self, engine: Engine, group: str,
+                projects: bool) -> limits.Limits | None:
+        """Return what a caller may have at most.
+
+        :param group: of options, ``leases`` or ``reservations``.
+        :param projects: whether there are projects.
+        """
+        return None
+
+    def ceiling(self, connection: sa.Connection | None, allowed: limits.Limits,
+                project_id: str | None, now: datetime.datetime,
+                without: Collection[str]) -> ceiling_module.Ceiling | None:
+        """Return what a project may have beside what it has.
+
+        :param connection: ``None``: as if it had nothing.
+        :param without: ids of leases to leave out.
+        """
+        return None
+
+    def full_classes(self, connection: sa.Connection, allowed: limits.Limits,
+                     project_id: str | None, now: datetime.datetime
+                     ) -> ceiling_module.FullClasses | None:
+        """Return the resource classes that a project may not reserve."""
+        return None
+
+    def undo(self, connection: sa.Connection,
+             reservation: node_reservation.Reservation,
+             now: datetime.datetime) -> None:
+        """Write that a reservation was deleted before it was answered."""
 
     def confirm_again(self, engine: Engine,
                       reservation: node_reservation.Reservation) -> None:
@@ -131,6 +186,23 @@ class Feature:
         The tasks of all features share a loop and its claim.
         """
         return ()
+
+    def audit_trail(self, conf: cfg.ConfigOpts, notifier: Any
+                    ) -> audit_trail_module.AuditTrail | None:
+        """Return the record of acts that this process keeps.
+
+        :param notifier: of oslo.messaging; ``None`` where nothing is sent.
+        """
+        return None
+
+    def lent(self, engine: Engine, found: Collection[leases.Lease]
+             ) -> Mapping[str, Mapping[str, datetime.datetime]]:
+        """Return the ends of the loans of nodes that leases have.
+
+        :returns: by the id of the lease and the node; leases without such
+            nodes are left out.
+        """
+        return {}
 
     def follow_nodes(self, engine: Engine) -> None:
         """React to the states of nodes after they were mirrored."""

@@ -127,7 +127,7 @@ def _open(engine: Engine, nodes: Sequence[mirrored_node.Node],
                 if node.traits != known[node.uuid].traits])
             for node in new:
                 if node.uuid not in known:
-                    db_nodes.insert_node(connection, node, asked_at)
+                    db_nodes.insert_in_any_case(connection, node, asked_at)
             ids[:] = [db_hosts.insert(connection, node.uuid, now,
                                       decided.close(node)) for node in new]
             db_hosts.write_capabilities(connection, ids, capabilities, now)

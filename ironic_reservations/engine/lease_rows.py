@@ -23,7 +23,7 @@ import sqlalchemy as sa
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
-from ironic_reservations.features.keys import request_keys
+from ironic_reservations.engine import earlier
 from ironic_reservations.model import leases
 
 _ENDING = leases.BookingState.ENDING
@@ -70,7 +70,7 @@ def _insert(connection: sa.Connection, lease: leases.Lease,
             now: datetime.datetime, due_at: datetime.datetime | None,
             given: Sequence[object]) -> None:
     key = next((each.key for each in given
-                if isinstance(each, request_keys.Known)), None)
+                if isinstance(each, earlier.Earlier)), None)
     db_leases.insert(connection, lease, due_at or lease.start,
                      *(None, None) if key is None else (key.key, key.digest))
     db_bookings.insert_many(connection, lease.bookings, lease.user_id, now)

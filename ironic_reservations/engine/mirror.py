@@ -201,7 +201,7 @@ def _write_facts(engine: Engine, rows: _Rows,
     for node in new:
         try:
             with engine.database.write() as connection:
-                db_nodes.insert_node(connection, node, asked_at)
+                db_nodes.insert_in_any_case(connection, node, asked_at)
         except db_connection.Conflict:
             LOG.debug('Node %s has been mirrored by another process',
                       node.uuid)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from ironic_reservations.engine import feature
 from ironic_reservations.features.announcements import feature as announcements
+from ironic_reservations.features.audit import feature as audit
 from ironic_reservations.features.calendar import feature as calendar
 from ironic_reservations.features.enforcement import feature as enforcement
 from ironic_reservations.features.history import feature as history
@@ -30,12 +31,15 @@ from ironic_reservations.features.placement import feature as placement
 from ironic_reservations.features.queue import feature as queue
 from ironic_reservations.features.usage import feature as usage
 
-FEATURES: tuple[feature.Feature, ...] = (
-    open_dates.OpenDates(), queue.Queue(), maintenance.Maintenance(),
-    limits.Limits(), keys.Keys(),
-    notices.Notices(), owners.Owners(), usage.Usage(), no_show.NoShow(),
-    history.History(),
-    calendar.Calendar(),
+#: All features.
+FEATURES: tuple[type[feature.Feature], ...] = (
+    open_dates.OpenDates, queue.Queue, maintenance.Maintenance,
+    limits.Limits, keys.Keys, notices.Notices, owners.Owners, usage.Usage,
+    no_show.NoShow, audit.Audit, history.History, calendar.Calendar,
     # Before Placement and the enforcement service, which may answer late.
-    announcements.Announcements(), placement.Placement(),
-    enforcement.Enforcement())
+    announcements.Announcements, placement.Placement, enforcement.Enforcement)
+
+
+def new() -> tuple[feature.Feature, ...]:
+    """Return the features of one engine."""
+    return tuple(each() for each in FEATURES)

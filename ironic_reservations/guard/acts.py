@@ -51,6 +51,8 @@ from ironic_reservations.reconciler import loops
 LOG = log.getLogger(__name__)
 
 _REBUILD = 'rebuild'
+#: The scheduler hint that names a reservation, or a lease reservation.
+_HINT = 'reservation'
 #: No Ironic knows this provision target.
 _NOTHING = 'nothing at all'
 #: Ironic answers with these if its policy allows a request and the state of
@@ -125,6 +127,8 @@ class Acts:
                    proof: str | None) -> wsgi.Answer:
         request = inward.rebuilt(environ, _provision_path(node.uuid),
                                  body=asked.body)
+        if asked.target in bodies.DEPLOYS:
+            proof = self._hinted(node, node.instance_uuid, proof)
         try:
             admitted = admission.admit(
                 self._engine, node.uuid, proof,
@@ -245,6 +249,7 @@ class Acts:
     def _bind(self, environ: wsgi.Environ, node: callers.Node,
               asked: bodies.Bind, proof: str | None) -> wsgi.Answer:
         instance_uuid = asked.instance_uuid or node.instance_uuid
+        proof = self._hinted(node, asked.instance_uuid, proof)
 
         def permitted() -> None:
             # Ironic applies its policy before it finds nothing below the
@@ -410,6 +415,31 @@ class Acts:
         """Return the instance, if an allocation in Placement may prove it."""
         return (instance_uuid if self._engine.conf.guard.proof_by_placement
                 and self._callers.serves(node) else None)
+
+    def _hinted(self, node: callers.Node, instance_uuid: str | None,
+                proof: str | None) -> str | None:
+        """Return the proof, or the one that a server has as a scheduler hint.
+
+        A driver does not send hints, and Nova does not pass them on; but its
+        API shows them.
+
+        :param proof: the proof of the request.
+        :raises InvalidValue: the hint is not a uuid.
+        """
+        nova = self._engine.nova
+        if (proof is not None or nova is None or instance_uuid is None
+                or not self._callers.serves(node)):
+            return proof
+        try:
+            hint = nova.hint(instance_uuid, _HINT)
+        except errors.NovaUnavailable as exc:
+            # Without a hint, the node is given to nobody who may not have it.
+            LOG.warning('The scheduler hints of server %s are not known: %s',
+                        instance_uuid, exc)
+            return None
+        return None if hint is None else bodies.read_proof(
+            str(hint), f'The scheduler hint "{_HINT}" of server '
+            f'{instance_uuid}')
 
     def _carry(self,
                environ: wsgi.Environ,

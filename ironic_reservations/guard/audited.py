@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
+from ironic_reservations.engine import audit_trail
 from ironic_reservations.engine.in_flight import admission
-from ironic_reservations.features.audit import audit
 from ironic_reservations.guard import bodies
 from ironic_reservations.guard import callers
 from ironic_reservations.guard import identity
@@ -32,7 +32,8 @@ class Audited:
     :param who: identifies callers.
     """
 
-    def __init__(self, events: audit.Audit, who: callers.Callers) -> None:
+    def __init__(self, events: audit_trail.AuditTrail,
+                 who: callers.Callers) -> None:
         self._events = events
         self._callers = who
 
@@ -40,10 +41,10 @@ class Audited:
              answer: wsgi.Answer) -> None:
         """Record that a request with a proof was passed to Ironic."""
         if admitted.reservation_uuid is not None:
-            kind, ident = 'reservation', audit.digest(
+            kind, ident = 'reservation', audit_trail.digest(
                 admitted.reservation_uuid)
         elif inward.PROOF_HEADER_KEY in environ:
-            kind, ident = 'lease-reservation', audit.digest(
+            kind, ident = 'lease-reservation', audit_trail.digest(
                 bodies.read_proof(environ[inward.PROOF_HEADER_KEY],
                                   'The header'))
         else:
@@ -69,6 +70,6 @@ class Audited:
                 name: str) -> None:
         if self._events.wanted:
             self._events.record(
-                audit.Way.GUARD, action, kind, ident,
+                audit_trail.Way.GUARD, action, kind, ident,
                 self._callers.context(environ.get(identity.CALLER, {})),
                 status, code, environ.get('REMOTE_ADDR'), name)

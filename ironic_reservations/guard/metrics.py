@@ -19,6 +19,7 @@ from collections.abc import Iterable
 
 import prometheus_client
 
+from ironic_reservations.api import gauges
 from ironic_reservations.api import wsgi
 
 
@@ -31,6 +32,7 @@ class Metrics:
             'ironic_reservations_guard_refusals',
             'Requests to Ironic that the guard refused, by code.', ('code',),
             registry=self._registry)
+        gauges.begin_at_zero(self._refusals)
 
     def refused(self, code: str) -> None:
         """Count a refusal."""

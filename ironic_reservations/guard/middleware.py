@@ -107,7 +107,7 @@ def make(app: wsgi.Application, conf: cfg.ConfigOpts,
         service.Authenticated(in_process.InProcess(gate), conf, strategy)))
     gate.engine = engine
     # Connections must not be shared with processes that a server forks later.
-    migrate.ensure_sqlite(engine.database)
+    migrate.at_start(engine.database)
     engine.database.close()
     if ironic is not None:
         engine.ironic_api.see(ironic_versions.installed())

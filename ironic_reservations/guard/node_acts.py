@@ -216,11 +216,15 @@ def classify_allocation(method: str, names: Sequence[str], clean: bool,
 
 
 def classify_volume(method: str, names: Sequence[str], clean: bool,
-                    query: str) -> NodeAct:
+                    query: str) -> NodeAct | None:
     """Return the act of a request below ``volume``.
 
-    :raises NotCanonical: the request is not in canonical form.
+    :returns: ``None`` if Ironic has no such request.
+    :raises NotCanonical: it is not in canonical form.
     """
+    plain = {name.removesuffix(_JSON_SUFFIX) for name in names[1:]}
+    if method == 'PUT' or plain.isdisjoint(_VOLUMES):
+        return None
     if (clean and not query and len(names) in (2, 3)
             and names[1] in _VOLUMES and not names[-1].endswith(_JSON_SUFFIX)
             and method in (('POST',) if len(names) == 2

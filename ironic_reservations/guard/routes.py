@@ -132,8 +132,10 @@ def classify(method: str, path: str, query: str = '', content_type: str = '',
         found = (None if act is None
                  else Classification(Kind.ACT, act=act))
     elif bare == 'volume':
-        found = Classification(Kind.ACT, act=node_acts.classify_volume(
-            method, names, clean and not suffixed, query))
+        act = node_acts.classify_volume(method, names,
+                                        clean and not suffixed, query)
+        found = (None if act is None
+                 else Classification(Kind.ACT, act=act))
     elif bare == 'allocations':
         found = _classify_allocations(method, names, clean and not suffixed,
                                       query)

@@ -19,6 +19,7 @@ that an operator has opened to leases.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 import datetime
@@ -141,6 +142,26 @@ class NodeBooking:
     def to_come(self, now: datetime.datetime) -> bool:
         """Return whether the booking is in the future."""
         return self.state is BookingState.PLANNED and self.starts_at > now
+
+
+@dataclasses.dataclass(frozen=True)
+class Filter:
+    """The properties of leases that a list shows; ``None``: any.
+
+    :ivar node_uuid: of a node that they have, or are planned on.
+    :ivar ends_after: the instant after which they end.
+    :ivar starts_before: the instant before which they start.
+    """
+
+    name: str | None = None
+    statuses: Collection[str] | None = None
+    node_uuid: str | None = None
+    ends_after: datetime.datetime | None = None
+    starts_before: datetime.datetime | None = None
+
+
+#: All leases.
+ALL = Filter()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -28,6 +28,9 @@ class Node:
     :ivar generation: increases with each change of the node's bookings; a
         commit names the generation that was read.
     :ivar reservable: whether the operator allows reservations.
+    :ivar health: the health of the hardware, as Ironic names it; ``None`` if
+        it is unknown, or Ironic's API is older than 1.109. No decision depends
+        on it.
     :ivar properties: the sizes in Ironic, as pairs of a name and a value.
     :ivar powered: whether Ironic knows the power state, if that was read; it
         is not mirrored.
@@ -53,6 +56,7 @@ class Node:
     inventories: tuple[tuple[str, inventories.Inventory], ...] | None = None
     powered: bool | None = dataclasses.field(default=None, compare=False)
     enrolled_at: str | None = None
+    health: str | None = None
 
     @property
     def compute(self) -> bool:

@@ -19,6 +19,8 @@ from collections.abc import Iterable
 import dataclasses
 import datetime
 
+from ironic_reservations.model import leases
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Held:
@@ -33,6 +35,35 @@ class Held:
     whole: bool
     hypervisor_properties: str = ''
     resource_properties: str = ''
+
+
+def held(lease: leases.Lease, begin: datetime.datetime,
+         end: datetime.datetime) -> list[Held]:
+    """Return the holdings of a lease at another time."""
+    return [one for each in lease.reservations
+            for one in [one_of(each, begin, end)] * booked(each)]
+
+
+def least(request: leases.LeaseRequest,
+          begin: datetime.datetime) -> list[Held]:
+    """Return the least holdings of a request."""
+    return [one for requested in request.reservations
+            for one in [one_of(requested, begin, request.end)
+                        ] * requested.least]
+
+
+def one_of(asked: leases.LeaseReservationRequest | leases.LeaseReservation,
+           begin: datetime.datetime, end: datetime.datetime) -> Held:
+    """Return one of the hosts or instances of a reservation."""
+    return Held(
+        begin, end, asked.resource_type == leases.PHYSICAL_HOST,
+        asked.hypervisor_properties, asked.resource_properties)
+
+
+def booked(each: leases.LeaseReservation) -> int:
+    """Return the number of hosts or instances that a reservation has."""
+    return sum(booking.state is not leases.BookingState.ENDING
+               for booking in each.bookings)
 
 
 def most_at_once(held: Iterable[Held], start: datetime.datetime,

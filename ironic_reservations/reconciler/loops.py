@@ -25,6 +25,7 @@ import threading
 
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.clouds import keystone_projects
+from ironic_reservations.engine import claims
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import leasable
 from ironic_reservations.engine import mirror
@@ -67,7 +68,7 @@ def nodes(engine: Engine, to_refresh: queue.SimpleQueue[str]) -> loop.Loop:
             tasks.append(loop.Task(lambda _: _see_version(engine), _UPGRADED,
                                    claimed=False, again=False))
     return loop.Loop('nodes', tasks, claim.Claim(
-        engine, 'mirror', claim.new_owner(), conf.ironic.claim_ttl))
+        engine, claims.MIRROR, claim.new_owner(), conf.ironic.claim_ttl))
 
 
 def _refresh(engine: Engine, to_refresh: queue.SimpleQueue[str]) -> None:

@@ -62,7 +62,7 @@ def main(argv: list[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, storm.end)
     wrong = 0
     for name in chosen.mutation:
-        best = mutations.best(name)
+        best = mutations.every()[name].best
         if chosen.full:
             best = dataclasses.replace(best, mix=mix.Mix.of_all(),
                                        seconds=_FULL)

@@ -100,7 +100,7 @@ def main(argv: list[str] | None = None) -> int:
     chosen = parser.parse_args(argv).mutation
     # NOTE: of any database: these tests have no other one.
     os.environ[statements.VARIABLE] = ''
-    kept = {name: mutations.kept_by(name) for name in chosen}
+    kept = {name: mutations.every()[name].kept_by for name in chosen}
     tests = sorted({test for names in kept.values() for test in names})
     # NOTE: what all need is read, and made, once.
     unittest.defaultTestLoader.loadTestsFromNames(tests)

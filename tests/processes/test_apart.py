@@ -59,18 +59,13 @@ class ApartTestCase(unittest.TestCase):
     def test_each_mutation_says_what_it_breaks(self) -> None:
         """And can be applied: see also the run over all of them."""
         self.assertGreaterEqual(len(mutations.names()), 10)
-        for name in mutations.names():
-            tree = ast.parse(
-                (_HERE / 'mutations' / f'{name}.py').read_text())
-            self.assertTrue(ast.get_docstring(tree), name)
-            self.assertIn('apply', [each.name for each in tree.body
-                                    if isinstance(each, ast.FunctionDef)])
+        for name, mutation in mutations.every().items():
+            self.assertTrue(mutation.apply.__doc__, name)
 
     def test_each_mutation_breaks_what_is_there(self) -> None:
         """What it changes still has that name, and its storm can be made."""
         code = ('from tests.processes import mutations\n'
                 'for name in mutations.names():\n'
-                '    mutations.best(name)\n'
                 '    mutations.apply(name)\n')
         done = subprocess.run(
             [sys.executable, '-W', 'ignore', '-c', code],
@@ -81,8 +76,8 @@ class ApartTestCase(unittest.TestCase):
 
     def test_faults_and_lives_of_mixes_are_known(self) -> None:
         """A name that nobody knows would be a fault that never is."""
-        for name in mutations.names():
-            mix = mutations.best(name).mix
+        for name, mutation in mutations.every().items():
+            mix = mutation.best.mix
             self.assertLessEqual(set(mix.faults), set(mixes.FAULTS), name)
             self.assertLessEqual(set(mix.lives), set(mixes.LIVES), name)
             self.assertLessEqual(set(mix.acts), set(mixes.ACTS), name)

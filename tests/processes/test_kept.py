@@ -39,11 +39,11 @@ class KeptTestCase(unittest.TestCase):
 
     def test_each_rule_has_a_fault_that_breaks_it(self) -> None:
         self.assertEqual(set(kept.KEPT_BY), {
-            mutations.found_as(name) for name in mutations.names()})
+            each.found_as for each in mutations.every().values()})
 
     def test_each_has_a_test_that_exists(self) -> None:
-        by = {**kept.KEPT_BY, **{name: mutations.kept_by(name)
-                                 for name in mutations.names()}}
+        by = {**kept.KEPT_BY, **{name: each.kept_by for name, each
+                                 in mutations.every().items()}}
         self.assertEqual([], [name for name, tests in by.items() if not tests])
         loaded = unittest.TestLoader()
         loaded.loadTestsFromNames(sorted({
@@ -53,6 +53,6 @@ class KeptTestCase(unittest.TestCase):
     def test_each_of_these_is_in_the_gate(self) -> None:
         gate = tiers.Gate.of_this_tree()
         self.assertEqual([], [
-            test for tests in (*kept.KEPT_BY.values(), *map(
-                mutations.kept_by, mutations.names()))
+            test for tests in (*kept.KEPT_BY.values(), *(
+                each.kept_by for each in mutations.every().values()))
             for test in tests if not gate.has(test)])

@@ -78,6 +78,11 @@ class _TestCase(unittest.TestCase):
         connection.sendall(data)
         return connection
 
+    def _assert_cut(self, connection: socket.socket) -> None:
+        """Check that no byte of an answer comes."""
+        with contextlib.suppress(ConnectionResetError):
+            self.assertEqual(b'', connection.recv(99))
+
     def _once(self, happened: Callable[[], bool], look: Callable[[], bool]
               ) -> futures.Future[bool]:
         """Look at something once something has happened, and not later.
@@ -204,9 +209,13 @@ class DatabaseProxyTestCase(_TestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.proxy = database_proxy.DatabaseProxy(
-            self.net, lambda: [('127.0.0.1', self.server.port)])
+        self._proxy_to(self.server)
         self.happened: queue.Queue[str] = queue.Queue()
+
+    def _proxy_to(self, server: _Server) -> None:
+        self.addCleanup(server.close)
+        self.proxy = database_proxy.DatabaseProxy(
+            self.net, lambda: [('127.0.0.1', server.port)])
 
     def _arm(self, how: str, aim: str = '') -> None:
         self.proxy.arm(how, lambda: self.happened.put(how), aim=aim)
@@ -216,8 +225,7 @@ class DatabaseProxyTestCase(_TestCase):
         self._arm(database_proxy.SWALLOW)
         connection = self._send(self.proxy.port, _COMMIT)
         self.assertEqual(_COMMIT, self.server.got.get(timeout=_SOON))
-        with contextlib.suppress(ConnectionResetError):
-            self.assertEqual(b'', connection.recv(99))
+        self._assert_cut(connection)
         self.assertEqual('swallow', self.happened.get(timeout=_SOON))
 
     def test_other_statements_pass(self) -> None:
@@ -246,8 +254,7 @@ class DatabaseProxyTestCase(_TestCase):
         """Nothing of it arrives."""
         self._arm(database_proxy.CUT)
         connection = self._send(self.proxy.port, _COMMIT)
-        with contextlib.suppress(ConnectionResetError):
-            self.assertEqual(b'', connection.recv(99))
+        self._assert_cut(connection)
         self.assertEqual('cut-before-commit',
                          self.happened.get(timeout=_SOON))
         # NOTE: the server takes one connection after the other.
@@ -262,8 +269,7 @@ class DatabaseProxyTestCase(_TestCase):
         connection = self._send(self.proxy.port, sent)
         self.assertEqual('cut-in-transaction',
                          self.happened.get(timeout=_SOON))
-        with contextlib.suppress(ConnectionResetError):
-            self.assertEqual(b'', connection.recv(99))
+        self._assert_cut(connection)
 
     def test_slow_answer_to_a_commit(self) -> None:
         """It comes."""
@@ -282,16 +288,12 @@ class DatabaseProxyTestCase(_TestCase):
         connection = self._send(self.proxy.port, _COMMIT)
         self.assertEqual(_COMMIT, self.server.got.get(timeout=_SOON))
         self.assertTrue(busy.result(_SOON))
-        with contextlib.suppress(ConnectionResetError):
-            self.assertEqual(b'', connection.recv(99))
+        self._assert_cut(connection)
         self.assertEqual('mute', self.happened.get_nowait())
 
     def test_busy_until_the_end_of_the_transaction(self) -> None:
         """What has written holds locks, whoever waits for whom."""
-        server = _Server(b'done', often=4)
-        self.addCleanup(server.close)
-        self.proxy = database_proxy.DatabaseProxy(
-            self.net, lambda: [('127.0.0.1', server.port)])
+        self._proxy_to(_Server(b'done', often=4))
         connection = self._send(self.proxy.port, b'')
         busy = []
         for sent in (b'Q\x00\x00\x00\x0dSELECT 1\x00',
@@ -305,10 +307,7 @@ class DatabaseProxyTestCase(_TestCase):
 
     def test_another_transaction_than_the_one_meant(self) -> None:
         """Its COMMIT passes; the next one, of what is meant, does not."""
-        server = _Server(b'done', often=4)
-        self.addCleanup(server.close)
-        self.proxy = database_proxy.DatabaseProxy(
-            self.net, lambda: [('127.0.0.1', server.port)])
+        self._proxy_to(_Server(b'done', often=4))
         self._arm(database_proxy.AFTER, 'INSERT INTO in_flight_requests')
         connection = self._send(self.proxy.port, b'')
         happened = []
@@ -324,6 +323,5 @@ class DatabaseProxyTestCase(_TestCase):
         """As a database that restarts."""
         self.proxy.refuse(True)
         connection = self._send(self.proxy.port, _COMMIT)
-        with contextlib.suppress(ConnectionResetError):
-            self.assertEqual(b'', connection.recv(99))
+        self._assert_cut(connection)
         self.assertTrue(self.server.got.empty())

@@ -22,6 +22,7 @@ import time
 import sqlalchemy as sa
 
 from ironic_reservations.db import connection
+from ironic_reservations.db import histories
 from ironic_reservations.db import migrate
 from ironic_reservations.db import tables
 from tests import world
@@ -76,7 +77,7 @@ class Kept:
             self._made.cleanUp()
 
     def empty(self) -> None:
-        """Leave all tables without rows."""
+        """Leave all tables as they are when they are new."""
         ours = tables.metadata.sorted_tables
         with self._engine.begin() as opened:
             # NOTE: there are tests that drop one.
@@ -91,6 +92,7 @@ class Kept:
             for table in reversed(ours):
                 if table.name in filled:
                     opened.execute(table.delete())
+            histories.note(opened)
 
     def count_anew(self) -> None:
         """Have ids begin where they begin in a database that is new."""

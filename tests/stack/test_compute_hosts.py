@@ -22,9 +22,11 @@ import collections
 from typing import Any
 import uuid as uuid_module
 
+from keystoneauth1 import exceptions as ksa_exc
+import sqlalchemy as sa
+
 from tests.stack import base
 from tests.stack import shared
-from tools.stack import nova
 
 _HOSTS = ('compute-one', 'compute-two')
 _ONCE = {'DEFAULT': {'cpu_allocation_ratio': 1.0, 'ram_allocation_ratio': 1.0,
@@ -33,25 +35,18 @@ _ONCE = {'DEFAULT': {'cpu_allocation_ratio': 1.0, 'ram_allocation_ratio': 1.0,
 
 class TestComputeHosts(base.TestCase):
 
-    computes: list[nova.Compute] = []
-
     @classmethod
     def setUpClass(cls) -> None:
         super().setUpClass()
         cloud = shared.running(cls.setup)
-        cls.computes = [cloud.new_compute(
+        computes = [cloud.new_compute(
             host, 'fake.MediumFakeDriver', slots=10, options=_ONCE)
             for host in _HOSTS]
-        for compute in cls.computes:
+        for compute in computes:
+            cls.addClassCleanup(compute.kill)
             compute.start()
-        for compute in cls.computes:
+        for compute in computes:
             cloud.wait_for_start(compute)
-
-    @classmethod
-    def tearDownClass(cls) -> None:
-        for compute in cls.computes:
-            compute.kill()
-        super().tearDownClass()
 
     def setUp(self) -> None:
         super().setUp()
@@ -118,3 +113,58 @@ class TestComputeHosts(base.TestCase):
         self.assertIsNone(self.server(evicted))
         self.assertEqual('ACTIVE', self.settled(ordinary)['status'])
         self.assert_clean()
+
+    def test_resize_is_confirmed_when_the_lease_ends(self) -> None:
+        """Reverted, the server had the flavor of a lease that was over."""
+        lease = self.lease(self.instances_of(2, None))
+        server = self.resized(lease)
+        self.ended(lease)
+        self.assertEqual('ACTIVE', self.settled(server)['status'])
+        self.assertEqual(4, sum(there.get('VCPU', 0) for there
+                                in self.allocations(server).values()))
+        self.assertRaises(ksa_exc.Conflict, self.act, server, 'revertResize')
+        self.assert_clean()
+
+    def test_resize_that_failed_keeps_nothing_of_the_lease(self) -> None:
+        """Nova keeps what such a migration has, and reverts it no more."""
+        lease = self.lease(self.instances_of(2, None))
+        server = self.resized(lease)
+        migration = self.fail_migration(server)
+        self.act(server, 'os-resetState', {'state': 'active'})
+        self.until('the audit tells of it', lambda: [
+            each['consumer'] for each in self.audit('--everything')[1][
+                'differences'] if each['kind'] == 'failed_migration'
+        ] == [migration])
+        self.ended(lease)
+        self.assertEqual('ACTIVE', self.settled(server)['status'])
+        self.assertEqual([{'CUSTOM_LEASE_SLOT': 1}],
+                         [*self.allocations(migration).values()])
+        self.cloud.placement_api('DELETE', f'/allocations/{migration}')
+        self.assert_clean()
+
+    def resized(self, lease: dict[str, Any]) -> str:
+        """Resize a server of a lease to the plain flavor; do not confirm."""
+        server = self.booted(lease['reservations'][0]['id'])
+        self.act(server, 'resize', {'flavorRef': self.plain})
+        self.until('the server is resized', lambda: (
+            self.server(server) or {}).get('status') == 'VERIFY_RESIZE',
+            base.SERVER_TIMEOUT)
+        return server
+
+    def fail_migration(self, server: str) -> str:
+        """Have the resize of a server have failed, and return its uuid."""
+        migration: str = self.cloud.compute_api(
+            base.ADMIN, 'GET', f'/os-migrations?instance_uuid={server}'
+        )['migrations'][0]['uuid']
+        engine = sa.create_engine(self.cloud.nova_database,
+                                  poolclass=sa.pool.NullPool)
+        with engine.begin() as connection:
+            connection.execute(sa.text(
+                "UPDATE migrations SET status = 'error' WHERE uuid = :uuid"),
+                {'uuid': migration})
+        return migration
+
+    def act(self, server: str, action: str, of: Any = None) -> None:
+        """Have Nova do something with a server."""
+        self.cloud.compute_api(base.ADMIN, 'POST',
+                               f'/servers/{server}/action', {action: of})

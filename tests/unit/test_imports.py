@@ -80,7 +80,7 @@ _CLIENTS = ('enforcement/client.py', 'notices/mail.py',
 _PURE = (
     'calendar/values.py', 'history/values.py',
     'no_show/decisions.py', 'notices/mail_times.py', 'open_dates/planning.py',
-    'owners/loans.py', 'placement/decisions/*.py', 'usage/sums.py',
+    'placement/decisions/*.py', 'usage/sums.py',
     'usage/values.py')
 
 

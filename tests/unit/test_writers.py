@@ -38,6 +38,7 @@ ELSEWHERE = {
     'engine/lease_cycle/sync.py': 'when leases are worked on',
     'engine/leases/gone_projects.py': 'observations of projects',
     'engine/leases/purge.py': 'leases that were over long ago',
+    'engine/lost_requests.py': 'that another history begins',
     'engine/mirror.py': 'what Ironic shows of nodes',
     'engine/sweep.py': 'records of old changes',
     'features/calendar/tokens.py': 'tokens of calendar programs',

@@ -183,8 +183,16 @@ class Cloud:
 
         :raises CalledProcessError: it failed.
         """
+        return self.run_command(person, 'openstack', *arguments)
+
+    def run_command(self, person: people.Person, name: str,
+                    *arguments: str) -> str:
+        """Run a command as somebody; give what it prints.
+
+        :raises CalledProcessError: it failed.
+        """
         return subprocess.run(
-            [str(pathlib.Path(sys.executable).with_name('openstack')),
+            [str(pathlib.Path(sys.executable).with_name(name)),
              *arguments], check=True, text=True, stdin=subprocess.DEVNULL,
             capture_output=True, timeout=120, env={
                 **{key: value for key, value in os.environ.items()
@@ -227,6 +235,7 @@ class Cloud:
         self.broker = self._stack.enter_context(scratch.broker())
         self._stack.callback(self.ground.end)
         urls = {name: self._databases.make(name) for name in _DATABASES}
+        self.nova_database = urls['nova']
         self.ironic = ironic.Ironic(
             self.ground, urls['ironic'], urls['reservations'],
             self.keystone_url, self._reservations)

@@ -20,7 +20,7 @@ from urllib import parse
 from ironic_reservations.api import identity
 from ironic_reservations.api import wsgi
 from ironic_reservations.api.types import basic
-from ironic_reservations.features.audit import audit
+from ironic_reservations.engine import audit_trail
 
 _ACTIONS = {'POST': 'create', 'PUT': 'update', 'PATCH': 'update',
             'DELETE': 'delete'}
@@ -30,8 +30,8 @@ _KINDS = {'reservations': 'reservation', 'leases': 'lease',
 _UNKNOWN = 'unknown'
 
 
-def record(events: audit.Audit, environ: wsgi.Environ, answer: wsgi.Answer,
-           code: str | None) -> None:
+def record(events: audit_trail.AuditTrail, environ: wsgi.Environ,
+           answer: wsgi.Answer, code: str | None) -> None:
     """Record a request that changes something.
 
     Unauthenticated requests are not recorded, since anybody could fill the log
@@ -57,8 +57,8 @@ def record(events: audit.Audit, environ: wsgi.Environ, answer: wsgi.Answer,
         del names[2]
     ident = names[2] if len(names) > 2 else _made(answer)
     if kind == 'reservation' and ident != _UNKNOWN:
-        ident = audit.digest(ident)
-    events.record(audit.Way.API, action, kind, ident[:255], who,
+        ident = audit_trail.digest(ident)
+    events.record(audit_trail.Way.API, action, kind, ident[:255], who,
                   answer.status, code, environ.get('REMOTE_ADDR'),
                   f'{environ["REQUEST_METHOD"]} /v1/{names[1]}')
 

@@ -27,7 +27,7 @@ from ironic_reservations.api import wsgi
 from ironic_reservations.api.middleware import audited
 from ironic_reservations.api.middleware import errors as api_errors
 from ironic_reservations.api.middleware import metrics as api_metrics
-from ironic_reservations.features.audit import audit
+from ironic_reservations.engine import audit_trail
 
 LOG = log.getLogger(__name__)
 
@@ -41,7 +41,8 @@ class Front:
     """Determines the version, and converts exceptions to answers."""
 
     def __init__(self, application: wsgi.Application,
-                 metrics: api_metrics.Metrics, events: audit.Audit) -> None:
+                 metrics: api_metrics.Metrics,
+                 events: audit_trail.AuditTrail) -> None:
         self._application = application
         self._events = events
         self._metrics = metrics

@@ -54,6 +54,7 @@ class Metrics:
             gauges.PREFIX + 'refusals', 'Requests refused, by code.',
             ('code',),
             registry=self._registry)
+        gauges.begin_at_zero(self._refusals)
         self._picks = prometheus_client.Histogram(
             gauges.PREFIX + 'pick_seconds',
             'Time to pick and claim a node, or to find none.',
@@ -109,19 +110,23 @@ class _Live(gauges.Gauges):
         ('leases', 'Leases that are not over, by status.', ('status',)),
         ('leases_waiting',
          'Leases whose next step cannot be done yet, by status.',
-         ('status',)))
+         ('status',)),
+        ('reconciler_claimed',
+         '1 if a process has the claim to follow the nodes of Ironic, else 0.',
+         ()))
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def read(self, families: list[core.GaugeMetricFamily]) -> None:
         """Add the values."""
-        live, unsure, oldest, there, waiting = families
+        live, unsure, oldest, there, waiting, claimed = families
         counted = counts.live(self._engine)
         for state in node_reservation.State:
             live.add_metric((state.value,), counted.reservations.get(state, 0))
         unsure.add_metric((), counted.uncertain)
         oldest.add_metric((), counted.uncertain_for)
+        claimed.add_metric((), counted.followed)
         for status in leases.LeaseStatus:
             if status is leases.LeaseStatus.TERMINATED:
                 continue

@@ -308,8 +308,9 @@ class BlazarParts(Parts):
 class BlazarQuery(Parts):
     """The query of a request in Blazar's format that only reads.
 
-    Unknown parameters are ignored, as by Blazar. Requests that write refuse
-    them, since a misspelt ``dry_run`` would be carried out.
+    Unknown parameters are ignored, as by Blazar, and so are those of a later
+    version of ours. Requests that write refuse them, since a misspelt
+    ``dry_run`` would be carried out.
     """
 
 
@@ -401,7 +402,7 @@ def read(datatype: type[_T], document: Any, minor: int, what: str) -> _T:
         document = _without_nulls(known, document)
     if issubclass(datatype, BlazarQuery):
         document = {name: value for name, value in document.items()
-                    if name in known}
+                    if name in known and known[name].since <= minor}
     for name, value in document.items():
         _check_part(known, name, value, minor, what)
     for name, part in known.items():

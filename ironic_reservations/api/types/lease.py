@@ -24,6 +24,7 @@ from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import dates
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instance_flavors
+from ironic_reservations.model import leases
 from ironic_reservations.model import node_flavors
 
 _MAX_NAME = 80
@@ -321,3 +322,13 @@ class LeaseQuery(basic.BlazarQuery):
     limit = basic.attribute(basic.to_limit)
     marker = basic.attribute(basic.to_uuid)
     project = basic.attribute(basic.to_name)
+    name = basic.attribute(to_name, since=versions.LEASE_FILTERS)
+    status = basic.attribute(
+        basic.Some(**{each.value: versions.LEASE_FILTERS
+                      for each in leases.LeaseStatus}),
+        since=versions.LEASE_FILTERS)
+    node = basic.attribute(basic.to_uuid, since=versions.LEASE_FILTERS)
+    # "from" is a keyword of Python.
+    from_ = basic.attribute(dates.read, name='from',
+                            since=versions.LEASE_FILTERS)
+    to = basic.attribute(dates.read, since=versions.LEASE_FILTERS)

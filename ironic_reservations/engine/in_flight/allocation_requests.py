@@ -58,7 +58,8 @@ def hold(engine: Engine, request: pick.NodeRequest,
     :param request: the allocation; its uuid is the ``instance_uuid``.
     :param proof: a reservation whose node the allocation gets, or a lease
         reservation, one of whose nodes it gets.
-    :param bearer: the caller who shows the proof.
+    :param bearer: the caller who shows the proof. Without a proof, it gets a
+        candidate node of a lease of its project first, if it may use these.
     :raises NoNodeAvailable: no node is free; with ``reasons``.
     :raises ProofInvalid: there is no such live reservation.
     :raises ReservationRequired: there is no proof, but one is required.
@@ -66,16 +67,22 @@ def hold(engine: Engine, request: pick.NodeRequest,
     :raises TooManyHardRequests: the project has too many hard requests.
     :raises PlannerBusy: the process has too many hard requests.
     """
-    if required and proof is None:
-        raise errors.ReservationRequired(
-            'The operator does not allow allocations without a reservation. '
-            'Make a reservation first, and send its uuid in the header '
-            'OpenStack-Baremetal-Reservation.')
-
     def plan_one() -> change.Planned[admission.InFlightRequest]:
         deadline = admission.send_deadline(engine)
         now = engine.clock()
         if proof is None:
+            for each in _own(engine, request, bearer, now):
+                try:
+                    return _hold_leased(engine, request, sees, observer, now,
+                                        deadline, each)
+                except errors.NoNodeAvailable:
+                    # All nodes of this lease reservation may be in use.
+                    continue
+            if required:
+                raise errors.ReservationRequired(
+                    'The operator does not allow allocations without a '
+                    'reservation. Make a reservation first, and send its uuid '
+                    'in the header OpenStack-Baremetal-Reservation.')
             return _hold_any(engine, request, sees, observer, now, deadline)
         with engine.database.read() as connection:
             node, view = _proven(connection, proof, now)
@@ -98,6 +105,24 @@ def hold(engine: Engine, request: pick.NodeRequest,
             engine, node, held, request.instance_uuid, now, deadline,
             view.next_change, room=room)
     return admission.let_through(engine, plan_one)
+
+
+def _own(engine: Engine, request: pick.NodeRequest,
+         bearer: planner_admit.Bearer, now: datetime.datetime
+         ) -> list[list[leases.NodeBooking]]:
+    """Return the bookings of candidates that the caller uses, by reservation.
+
+    Only an allocation that names its candidates asks for nodes of leases.
+    """
+    if not bearer.uses_leases or request.node_uuids is None:
+        return []
+    with engine.database.read() as connection:
+        found = db_bookings.read_used_by(connection, bearer.project_id,
+                                         request.node_uuids, now)
+    by_reservation: dict[str, list[leases.NodeBooking]] = {}
+    for booking in found:
+        by_reservation.setdefault(booking.reservation_id, []).append(booking)
+    return [*by_reservation.values()]
 
 
 def _check_power(request: pick.NodeRequest, node: mirrored_node.Node,

@@ -20,17 +20,17 @@ import dataclasses
 import datetime
 
 from ironic_reservations import errors
+from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import refusal_messages
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.features.limits import lease_limits
-from ironic_reservations.features.limits import limits
 from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from ironic_reservations.model import requirements
 from ironic_reservations.model import time_text
 from ironic_reservations.planner import allowance
@@ -96,7 +96,7 @@ class Admission:
 
     def __init__(self, engine: Engine, wanted: PreparedRequest,
                  starts: Starts, snapshot: snapshots.Snapshot,
-                 project: lease_limits.Project,
+                 project: ceiling.Ceiling,
                  outrun: Collection[str]) -> None:
         self._engine = engine
         self._wanted = wanted
@@ -141,7 +141,7 @@ class Admission:
 
         def held(start: int) -> list[allowance.Held]:
             begin = instants.moment(start)
-            return lease_limits.least(starts.at(begin), begin)
+            return allowance.least(starts.at(begin), begin)
 
         def demands_of(snapshot: snapshots.Snapshot) -> list[bookings.Demand]:
             # How much the project may have beyond the least depends on

@@ -18,7 +18,9 @@ import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import change as change_module
+from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.leases import change_offers
 from ironic_reservations.engine.leases import dates as lease_dates
@@ -29,11 +31,9 @@ from ironic_reservations.engine.leases import planned_change
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.features.keys import request_keys
-from ironic_reservations.features.limits import limit_checks
-from ironic_reservations.features.limits import limits
 from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 
 #: A lease, and the bookings that move to make room for its change.
 _Changed = tuple[leases.Lease, lease_rehearsal.Displaced]
@@ -43,7 +43,7 @@ def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
            project_id: str | None = None,
            dry_run: bool = False,
            allowed: limits.Limits | None = None,
-           key: request_keys.Key | None = None,
+           key: earlier.Key | None = None,
            permitted: leases.Lease | None = None) -> leases.Lease:
     """Extend, shorten, move, grow, shrink, heal or rename a lease.
 
@@ -86,9 +86,9 @@ def rehearse(engine: Engine, lease_id: str, changes: leases.LeaseChange,
 def _change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
             project_id: str | None, dry_run: bool,
             allowed: limits.Limits | None, permitted: leases.Lease | None,
-            key: request_keys.Key | None = None) -> _Changed:
+            key: earlier.Key | None = None) -> _Changed:
     if allowed is None:
-        allowed = limits.of(engine.conf, 'leases')
+        allowed = ceiling.limits_of(engine, 'leases')
     request = _Request(engine, lease_id, changes, project_id, dry_run,
                        allowed, None if dry_run else key, permitted)
     try:
@@ -105,11 +105,11 @@ class _Request:
     def __init__(self, engine: Engine, lease_id: str,
                  changes: leases.LeaseChange, project_id: str | None,
                  dry_run: bool, allowed: limits.Limits,
-                 key: request_keys.Key | None,
+                 key: earlier.Key | None,
                  permitted: leases.Lease | None) -> None:
         self._permitted = self._before = permitted
         self._key = key
-        self._known: request_keys.Known | None = None
+        self._known = earlier.Earlier()
         self._engine = engine
         self._lease_id = lease_id
         self._changes = changes
@@ -123,10 +123,9 @@ class _Request:
         engine = self._engine
         now = engine.clock()
         before = self._read(now)
-        given = [each for each in (self._allowed, self._known)
-                 if each is not None]
+        given = [self._allowed, self._known]
         unchanged = (before, lease_rehearsal.Displaced())
-        if self._known is not None and self._known.again is not None:
+        if self._known.ident is not None:
             return change_module.Planned(unchanged)
         after = new_terms.apply(engine.conf, before, self._changes, now,
                                 self._allowed)
@@ -134,7 +133,7 @@ class _Request:
             # The key is kept: a late copy of the request would change the
             # lease after another change.
             return change_module.Planned(
-                unchanged, None if self._known is None
+                unchanged, None if self._key is None
                 else change_module.Change(now, subject=before.id,
                                           given=given))
         replanned = None
@@ -153,13 +152,13 @@ class _Request:
 
     def _read(self, now: datetime.datetime) -> leases.Lease:
         """Return the lease, and remember what is known of the request."""
-        before, self._permitted, self._known = self._permitted, None, None
+        before, self._permitted = self._permitted, None
+        self._known = earlier.Earlier()
         # An answer to a copy of a request shows the change of the first one.
         if before is None or self._key is not None:
             with self._engine.database.snapshot() as connection:
-                if self._key is not None:
-                    self._known = request_keys.read(connection, self._key,
-                                                    now)
+                self._known = earlier.read(self._engine, connection,
+                                           self._key, now)
                 before = lease_find.read(connection, self._lease_id,
                                          self._project_id)
         self._before = before
@@ -175,7 +174,7 @@ class _Request:
         # The enforcement service decides on the request itself, and not on
         # each offer.
         change_offers.add(
-            refused, lease, self._changes, now, allowed, limit_checks.project(
+            refused, lease, self._changes, now, allowed, ceiling.of_project(
                 engine, allowed, lease.project_id, now, lease.id),
             lambda changes: _Request(
                 engine, self._lease_id, changes, self._project_id, True,
@@ -183,13 +182,13 @@ class _Request:
 
     def check_unserved(self, refusal: errors.ReservationError) -> None:
         """Check that no copy of the refused request was served meanwhile."""
-        request_keys.check_unserved(self._engine, self._known, refusal)
+        self._known.check_unserved(self._engine, refusal)
 
     def _replan(self, before: leases.Lease, after: leases.Lease,
                 now: datetime.datetime) -> lease_replan.Replanned:
         """Plan the hosts again; move the dates of other leases if needed."""
         engine, changes, allowed = self._engine, self._changes, self._allowed
-        project = limit_checks.project(engine, allowed, before.project_id,
+        project = ceiling.of_project(engine, allowed, before.project_id,
                                        now, before.id)
         compared = self._dry_run or self._tried
         self._tried = True

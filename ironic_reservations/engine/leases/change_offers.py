@@ -22,12 +22,12 @@ from typing import Any
 
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.engine import ceiling
 from ironic_reservations.engine.leases import offers
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.features.limits import lease_limits
-from ironic_reservations.features.limits import limits
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from ironic_reservations.model import time_text
 from ironic_reservations.planner import plans
 
@@ -44,7 +44,7 @@ _SAME = instance_reservations.InstanceChange()
 
 def add(refused: _Refusal, lease: leases.Lease,
         changes: leases.LeaseChange, now: datetime.datetime,
-        allowed: limits.Limits, project: lease_limits.Project,
+        allowed: limits.Limits, project: ceiling.Ceiling,
         attempt: Attempt) -> None:
     """Add requests that would be accepted to a refusal, ready to be sent.
 
@@ -111,7 +111,7 @@ def _planned(refused: _Refusal, rest: dict[str, Any]
 
 def _latest_end(lease: leases.Lease, changes: leases.LeaseChange,
                 now: datetime.datetime, allowed: limits.Limits,
-                project: lease_limits.Project) -> datetime.datetime | None:
+                project: ceiling.Ceiling) -> datetime.datetime | None:
     """Return the latest end that the limits allow; ``None``: no later one."""
     if changes.end is None or changes.end <= lease.end:
         return None

@@ -23,8 +23,10 @@ from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import generations as db_generations
 from ironic_reservations.db import leases as db_leases
+from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import change
 from ironic_reservations.engine import difference
+from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.leases import admission
 from ironic_reservations.engine.leases import dates as lease_dates
@@ -34,12 +36,9 @@ from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.engine.leases import offers as lease_offers
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.features.keys import request_keys
-from ironic_reservations.features.limits import lease_limits
-from ironic_reservations.features.limits import limit_checks
-from ironic_reservations.features.limits import limits
 from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 
 #: A lease, and the bookings that move to make room for it.
 _Made = tuple[leases.Lease, lease_rehearsal.Displaced]
@@ -85,13 +84,12 @@ def _create(engine: Engine, request: leases.LeaseRequest, dry_run: bool,
     key = _key_of(request)
     if lease_flavors.unread(request):
         # A repeated request is answered even if its flavor is gone.
-        served = None if key is None else _served(
-            engine, _known(engine, key))
+        served = _served(engine, _known(engine, key))
         if served is not None:
             return served, lease_rehearsal.Displaced()
         request = lease_flavors.read(engine, request)
     if allowed is None:
-        allowed = limits.of(engine.conf, 'leases')
+        allowed = ceiling.limits_of(engine, 'leases')
     creation = _Request(engine, request, allowed, key, dry_run)
     try:
         return change.carry_out(engine, creation.plan, dry_run=dry_run,
@@ -101,16 +99,18 @@ def _create(engine: Engine, request: leases.LeaseRequest, dry_run: bool,
         raise
 
 
-def _known(engine: Engine, key: request_keys.Key) -> request_keys.Known:
+def _known(engine: Engine, key: earlier.Key | None) -> earlier.Earlier:
+    if key is None:
+        return earlier.Earlier()
     with engine.database.read() as connection:
-        return request_keys.read(connection, key, engine.clock())
+        return earlier.read(engine, connection, key, engine.clock())
 
 
 class _Request:
     """A request, and its memory between attempts."""
 
     def __init__(self, engine: Engine, request: leases.LeaseRequest,
-                 allowed: limits.Limits, key: request_keys.Key | None,
+                 allowed: limits.Limits, key: earlier.Key | None,
                  dry_run: bool) -> None:
         if not request.reservations:
             raise errors.InvalidValue(
@@ -128,7 +128,7 @@ class _Request:
         self._allowed = allowed
         self._dry_run = dry_run
         self._key = key
-        self._known: request_keys.Known | None = None
+        self._known = earlier.Earlier()
         self._lease_id = str(uuid_module.uuid4())
         self._wanted = admission.PreparedRequest(
             request, [str(uuid_module.uuid4()) for _ in request.reservations],
@@ -140,10 +140,9 @@ class _Request:
         """Read, and plan the lease with the bookings that make room for it."""
         engine, request = self._engine, self._request
         now = engine.clock()
-        self._known = None
-        if self._key is not None:
-            self._known = _known(engine, self._key)
-        if self._known is not None and self._known.again is not None:
+        self._known = earlier.Earlier()
+        self._known = _known(engine, self._key)
+        if self._known.ident is not None:
             served = _served(engine, self._known)
             if served is None:
                 raise db_connection.Conflict('the lease has been deleted')
@@ -167,8 +166,7 @@ class _Request:
             now, changes, [change.Write(None, lease),
                            *lease_slides.writes(slid, now)],
             place.snapshot, lease.id,
-            [each for each in (self._allowed, self._known)
-             if each is not None])
+            [self._allowed, self._known])
         making.wrong_from(*lease_dates.begun_from(lease, now),
                           *lease_slides.fixed_from(slid))
         return change.Planned(
@@ -176,7 +174,7 @@ class _Request:
 
     def check_unserved(self, refusal: errors.ReservationError) -> None:
         """Check that no copy of the refused request was served meanwhile."""
-        request_keys.check_unserved(self._engine, self._known, refusal)
+        self._known.check_unserved(self._engine, refusal)
 
     def offers_within_limits(self) -> list[dict[str, Any]]:
         """Return offers like the request that exceed no limit."""
@@ -196,7 +194,7 @@ class _Request:
         return made
 
     def _check(self, starts: admission.Starts,
-               now: datetime.datetime) -> lease_limits.Project:
+               now: datetime.datetime) -> ceiling.Ceiling:
         """Check dates and limits; return the usage of the project."""
         request, first = self._request, starts.first
         asked = starts.at(first)
@@ -211,9 +209,9 @@ class _Request:
             request_checks.check_flexible(request.flexible, first)
         return project
 
-    def _project(self, now: datetime.datetime) -> lease_limits.Project:
-        return limit_checks.project(self._engine, self._allowed,
-                                    self._request.project_id, now)
+    def _project(self, now: datetime.datetime) -> ceiling.Ceiling:
+        return ceiling.of_project(self._engine, self._allowed,
+                                  self._request.project_id, now)
 
     def _find_place(self, search: admission.Admission) -> admission.Place:
         """Return where the lease can be promised."""
@@ -290,7 +288,7 @@ def _reservation(
         (requested.instances.reserved(resource_id, ident, requested.most)))
 
 
-def _key_of(request: leases.LeaseRequest) -> request_keys.Key | None:
+def _key_of(request: leases.LeaseRequest) -> earlier.Key | None:
     """Return the identity of a request, if it has one."""
     if request.key is None:
         return None
@@ -314,23 +312,22 @@ def _key_of(request: leases.LeaseRequest) -> request_keys.Key | None:
             del requested['instances']
         elif requested['instances']['flavor'] is None:
             del requested['instances']['flavor']
-    return request_keys.Key(
-        'lease', request_keys.sha256([request.project_id, request.key]),
-        request_keys.sha256(written))
+    return earlier.Key(
+        'lease', earlier.sha256([request.project_id, request.key]),
+        earlier.sha256(written))
 
 
-def _served(engine: Engine,
-            known: request_keys.Known) -> leases.Lease | None:
+def _served(engine: Engine, known: earlier.Earlier) -> leases.Lease | None:
     """Return the lease that the same request has made.
 
     :returns: ``None`` if it has made none, or if the lease has been deleted
         since its key was read.
     :raises IdempotencyKeyReused: it had been deleted before.
     """
-    if known.again is None:
+    if known.ident is None:
         return None
-    if known.again.until is not None:
+    if known.deleted:
         raise known.ended()
     with engine.database.snapshot() as connection:
-        made = db_leases.read(connection, (known.again.ident,))
+        made = db_leases.read(connection, (known.ident,))
     return made[0] if made else None

@@ -83,16 +83,17 @@ def get_with_nodes(engine: Engine, lease_id: str,
 
 def page(engine: Engine, project_id: str | None = None,
          limit: int | None = None, marker: str | None = None,
-         ended_since: datetime.datetime | None = None
-         ) -> list[leases.Lease]:
+         ended_since: datetime.datetime | None = None,
+         chosen: leases.Filter = leases.ALL) -> list[leases.Lease]:
     """Read leases, the oldest first.
 
     :param project_id: read only leases of this project; ``None``: of all.
     :param marker: the id of the last lease of the previous page.
     :param ended_since: exclude leases that ended before this instant.
+    :param chosen: read only leases that match.
     :raises LeaseNotFound: the marker is no lease.
     """
     last = None if marker is None else get(engine, marker, project_id)
     with engine.database.snapshot() as connection:
         return db_leases.read_page(connection, project_id, last, limit,
-                                   ended_since, engine.lease_parts)
+                                   ended_since, engine.lease_parts, chosen)

@@ -23,10 +23,10 @@ from ironic_reservations import errors
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.features.limits import limits
 from ironic_reservations.features.queue import reopen as lease_reopen
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from ironic_reservations.model import time_text
 
 #: The reconciler does not write such leases, unless they have nodes.

@@ -20,10 +20,10 @@ import datetime
 import json
 from typing import Any
 
+from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.features.limits import lease_limits as limits
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_flavors
@@ -45,7 +45,7 @@ _WINDOWS = 10
 def make(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
          demands: Sequence[bookings.Demand],
          latest: datetime.datetime | None,
-         project: limits.Project) -> list[dict[str, Any]]:
+         project: ceiling.Ceiling) -> list[dict[str, Any]]:
     """Return offers that can be posted unchanged, the best first.
 
     :param latest: the latest end that the operator allows; ``None``: any.
@@ -69,7 +69,7 @@ def make(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
 def _permitted(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
                demands: Sequence[bookings.Demand],
                offer: offers.Offer, until: datetime.datetime,
-               project: limits.Project
+               project: ceiling.Ceiling
                ) -> tuple[leases.LeaseRequest, bool] | None:
     """Return an offer, or a later window that the limits allow.
 

@@ -24,10 +24,10 @@ from typing import Any
 
 from ironic_reservations import errors
 from ironic_reservations.db import lease_names
+from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import offers
-from ironic_reservations.features.limits import lease_limits as limits
 from ironic_reservations.model import count_text
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instants
@@ -57,7 +57,7 @@ def refusal(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
             demands: Sequence[bookings.Demand],
             refused: plans.Refusal,
             latest: datetime.datetime | None,
-            project: limits.Project) -> errors.LeaseRefused:
+            project: ceiling.Ceiling) -> errors.LeaseRefused:
     """Return the error for a request that cannot be served, with offers.
 
     :param demands: of the request, in the order of its reservations.

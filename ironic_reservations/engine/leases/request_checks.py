@@ -20,9 +20,9 @@ import datetime
 from oslo_config import cfg
 
 from ironic_reservations import errors
-from ironic_reservations.features.limits import limits
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from ironic_reservations.model import requirements
 from ironic_reservations.model import time_text
 

@@ -19,6 +19,8 @@ import datetime
 from oslo_config import cfg
 
 from ironic_reservations import errors
+from ironic_reservations.model import limits
+from ironic_reservations.model import node_reservation
 from ironic_reservations.model import time_text
 
 
@@ -31,7 +33,7 @@ def expiry(conf: cfg.ConfigOpts, now: datetime.datetime,
     :param ttl: the requested time to live, in seconds.
     :raises InvalidValue: both are given, or the time is out of bounds.
     """
-    limits = conf.reservations
+    options = conf.reservations
     if expires_at is not None and ttl is not None:
         raise errors.InvalidValue(
             'Both expires_at and ttl are given. Send one of them.')
@@ -43,17 +45,39 @@ def expiry(conf: cfg.ConfigOpts, now: datetime.datetime,
                 f'the time of the service is {time_text.moment(now)}. Send a '
                 'later time.')
         # One second of tolerance for the time that the request took.
-        if seconds < limits.min_ttl - 1 or seconds > limits.max_ttl:
+        if seconds < options.min_ttl - 1 or seconds > options.max_ttl:
             raise errors.InvalidValue(
                 f'expires_at {time_text.moment(expires_at)} is '
                 f'{time_text.duration(seconds)} from now; a reservation '
-                f'lasts from {time_text.duration(limits.min_ttl)} to '
-                f'{time_text.duration(limits.max_ttl)}.')
+                f'lasts from {time_text.duration(options.min_ttl)} to '
+                f'{time_text.duration(options.max_ttl)}.')
         return expires_at
     if ttl is None:
-        ttl = max(limits.min_ttl, min(limits.default_ttl, limits.max_ttl))
-    if not limits.min_ttl <= ttl <= limits.max_ttl:
+        ttl = max(options.min_ttl, min(options.default_ttl, options.max_ttl))
+    if not options.min_ttl <= ttl <= options.max_ttl:
         raise errors.InvalidValue(
             f'ttl {ttl} is out of range; a reservation lasts from '
-            f'{limits.min_ttl} to {limits.max_ttl} seconds.')
+            f'{options.min_ttl} to {options.max_ttl} seconds.')
     return now + datetime.timedelta(seconds=ttl)
+
+
+def check_latest(allowed: limits.Limits, held: node_reservation.Reservation,
+                 end: datetime.datetime) -> None:
+    """Check that a renewal does not exceed the longest lifetime.
+
+    :param end: the new end.
+    :raises ReservationLimit: the renewal exceeds it.
+    """
+    most = allowed.max_lifetime
+    latest = held.created_at + datetime.timedelta(seconds=most)
+    if (most and held.state is node_reservation.State.RESERVED
+            and end > max(latest, held.expires_at)):
+        raise errors.ReservationLimit(
+            f'The reservation began at {time_text.moment(held.created_at)} '
+            f'and can be renewed until {time_text.moment(latest)}, '
+            f'{time_text.duration(most)} later '
+            '([reservations] max_lifetime). Renew it until that time at most, '
+            'use it, or lease a node.', limit='max_lifetime', allowed=most,
+            used=int((held.expires_at - held.created_at).total_seconds()),
+            asked=int((end - held.created_at).total_seconds()),
+            latest=latest.isoformat())

@@ -27,8 +27,8 @@ from ironic_reservations.engine import seen
 from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import lifetime
-from ironic_reservations.features.limits import limits
 from ironic_reservations.model import host_view
+from ironic_reservations.model import limits
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import time_text
@@ -65,7 +65,7 @@ def renew(engine: Engine, uuid: str,
             # The reservation and the generation of its node are read at one
             # moment, and everything else after it.
             held, here = find.live(connection, uuid, now, permitted)
-            limits.check_lifetime(allowed, held, end)
+            lifetime.check_latest(allowed, held, end)
             node = db_nodes.read_nodes(
                 connection, (held.node_uuid,), with_traits=False
             )[held.node_uuid]

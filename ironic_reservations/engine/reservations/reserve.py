@@ -28,7 +28,9 @@ from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import change
+from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
 from ironic_reservations.engine import seen
@@ -37,9 +39,7 @@ from ironic_reservations.engine.reservations import lifetime
 from ironic_reservations.engine.reservations import pick_and_confirm
 from ironic_reservations.engine.reservations import plan
 from ironic_reservations.engine.reservations import release
-from ironic_reservations.features.keys import request_keys
-from ironic_reservations.features.keys import rows as db_keys
-from ironic_reservations.features.limits import limits
+from ironic_reservations.model import limits
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons
 from ironic_reservations.model import time_text
@@ -57,7 +57,7 @@ def reserve(engine: Engine, request: pick.NodeRequest,
             sees: visibility.Visibility,
             observer: ironic_client.Ironic | None = None,
             allowed: limits.Limits = limits.NONE,
-            key: request_keys.Key | None = None
+            key: earlier.Key | None = None
             ) -> node_reservation.Reservation:
     """Reserve the first possible node, or raise the reasons.
 
@@ -113,7 +113,7 @@ class _Request:
                  observer: ironic_client.Ironic | None,
                  unheld: Mapping[str, reasons.Reason],
                  allowed: limits.Limits,
-                 key: request_keys.Key | None) -> None:
+                 key: earlier.Key | None) -> None:
         self._engine = engine
         self._request = request
         self._sees = sees
@@ -131,35 +131,33 @@ class _Request:
         with engine.database.read() as connection:
             # The key is read first: keeping the key finds a copy that is
             # served later, and the rows below show one that was served before.
-            known = None if key is None else request_keys.read(connection, key,
-                                                               now)
-            full = limits.read_full(self._allowed, connection,
-                                    request.project_id, now)
+            known = earlier.read(engine, connection, key, now)
+            full = ceiling.full_classes(engine, connection, self._allowed,
+                                        request.project_id, now)
             need = plan.Need(_lasts(engine, request, now), unheld=self._unheld,
-                             full=frozenset(full))
+                             full=frozenset(full.names))
             view = plan.read_view(engine, connection, request, self._sees, now,
                                   need)
-            kept = known is not None and _exists(connection, known,
-                                                 view.related, now)
+            kept = _exists(connection, known, view.related, now)
             if self._tried:
                 self._check_uuid(connection)
         self._tried = True
         existing = _served_before(request, view.related, now)
         if existing is not None:
-            return self._served(existing, None if kept else known, now)
+            return self._served(
+                existing, None if kept or key is None else known, now)
         try:
             choice = pick_and_confirm.choose(engine, request, view, self._sees,
                                              self._observer, need)
         except errors.NoNodeAvailable as exc:
             if any(each['code'] == plan.CLASS_LIMIT
                    for each in exc.details['reasons']):
-                raise limits.class_limit(self._allowed, full) from exc
+                raise full.refusal() from exc
             raise
         made = self._made(choice)
         making = self._making(choice, made, now)
-        making.given = [each for each in (
-            self._allowed, limits.FullClasses(full), choice.node, known)
-            if each is not None]
+        making.given = [self._allowed, full, choice.node,
+                        known]
         return change.Planned((made, making.row_ids), making)
 
     def _check_uuid(self, connection: sa.Connection) -> None:
@@ -171,7 +169,7 @@ class _Request:
                 'still being put back. Choose a new uuid, or leave it out.')
 
     def _served(self, existing: node_reservation.Reservation,
-                known: request_keys.Known | None,
+                known: earlier.Earlier | None,
                 now: datetime.datetime) -> change.Planned[_Made]:
         """Return a reservation that an earlier request has made.
 
@@ -242,17 +240,16 @@ class _Request:
                 'a copy of the request has been served') from refusal
 
 
-def _exists(connection: sa.Connection, known: request_keys.Known,
+def _exists(connection: sa.Connection, known: earlier.Earlier,
             related: Sequence[node_reservation.Reservation],
             now: datetime.datetime) -> bool:
     """Return whether the reservation of an earlier request is live."""
-    made = known.again
-    if made is None:
+    if known.ident is None:
         return False
-    if any(row.id == made.number and row.live(now) for row in related):
+    if any(row.id == known.row_id and row.live(now) for row in related):
         return True
     # A reservation whose node could not be held was never in an answer.
-    if not db_keys.read_undone(connection, made.number):
+    if not known.undone(connection):
         raise known.ended()
     return False
 

@@ -24,13 +24,13 @@ import dataclasses
 import datetime
 import hashlib
 
-from ironic_reservations.features.owners import loans as loans_module
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import host_states
 from ironic_reservations.planner import instance_host_states
+from ironic_reservations.planner import loans as loans_module
 from ironic_reservations.planner import timeline
 
 #: A booking, its requirement, and its size if it is an instance.

@@ -26,7 +26,8 @@ the last commits, has another history than this process has read.  Since
 numbers are random, the two histories have no number in common after they
 part.  A comparison detects another history by a node that has an older version
 than before, or by a change that does not exist any more
-(:class:`.db_changes.Landmark`); then all nodes are read anew.
+(:class:`.db_changes.Landmark`), or by the row of ``histories``; then all nodes
+are uncertain (:mod:`.lost_requests`), and are read anew.
 
 **Changes.** The cost of sums grows with the number of nodes.  Therefore each
 change is also recorded (:mod:`~ironic_reservations.db.changes`), and a caller
@@ -77,6 +78,7 @@ from ironic_reservations.db import changes as db_changes
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.engine import lost_requests
 from ironic_reservations.engine import seen as seen_module
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.snapshots import node_versions
@@ -100,6 +102,10 @@ _DRAWN = 100
 
 class _OtherHistoryError(Exception):
     """The database lacks rows that were read from it before."""
+
+
+class _OtherServerError(_OtherHistoryError):
+    """The server is another one, and lacks nothing that was read before."""
 
 
 class SnapshotCache:
@@ -130,6 +136,8 @@ class SnapshotCache:
         self._coming: collections.Counter[tuple[str, int]] = (
             collections.Counter())
         self._forgotten = 0
+        #: The generation of the history that was read.
+        self._history = 0
         self._forget()
 
     def _forget(self) -> None:
@@ -316,17 +324,29 @@ class SnapshotCache:
         """Add the changes of other processes."""
         try:
             self._read_changed(database, now)
-        except _OtherHistoryError:
+        except _OtherHistoryError as exc:
+            lost = not isinstance(exc, _OtherServerError)
             with self._lock:
-                self.other_histories += 1
+                self.other_histories += lost
                 self._forget()
-            LOG.warning(
+            LOG.warning('%s', (
                 'The database of the reservations has another history than '
                 'the one that this process has seen: a backup was restored, '
                 'or a replica was promoted that lacks the last commits. This '
                 'process has dropped all that it knew, and reads it anew. '
                 'Promises that were made may be gone: run '
-                '"ironic-reservations-manage audit".')
+                '"ironic-reservations-manage audit".') if lost else (
+                'The server of the database of the reservations is another '
+                'one than before: a replica was promoted, or a backup loaded. '
+                'It lacks nothing that this process has seen.'))
+            begun = lost_requests.may_come(database, self._conf, now,
+                                           self._history)
+            self._history = 0
+            if begun:
+                LOG.warning(
+                    'Requests that the lost history let through may still be '
+                    'on their way to Ironic, so each node is promised to '
+                    'nobody until Ironic has shown twice that it is idle.')
             self._read_changed(database, now)
 
     def _read_changed(self, database: db_connection.Database,
@@ -341,7 +361,7 @@ class SnapshotCache:
         begun = clock_module.elapsed()
         with database.snapshot() as connection:
             read = db_nodes.read_sums(connection, landmark)
-            if read.lost:
+            if read.lost or read.buckets and read.history < self._history:
                 raise _OtherHistoryError
             sums = read.buckets
             buckets = {bucket for bucket in sums.keys() | before.keys()
@@ -355,12 +375,13 @@ class SnapshotCache:
             with self._lock:
                 if self._versions.went_back(versions):
                     raise _OtherHistoryError
+                if read.elsewhere:
+                    raise _OtherServerError
                 changed = self._versions.changed(buckets, versions)
                 known = self._copy.states(changed | busy)
             if busy:
                 # The end of a request in flight raises no generation.
-                changed |= busy - db_in_flight.read_busy(
-                    connection, busy).keys()
+                changed |= busy - db_in_flight.read_used(connection, busy)
             hosts = rows.read(connection, now, changed,
                               known) if changed else {}
         with self._lock:
@@ -371,6 +392,7 @@ class SnapshotCache:
                     changed, buckets, versions, sums), hosts)
                 self._changes.go_on_from(read.last, bool(before), landmark)
             self._compared, self.filled = begun, True
+            self._history = read.history or self._history
 
     @contextlib.contextmanager
     def committing(self, seen: seen_module.Seen) -> Iterator[None]:
@@ -391,6 +413,17 @@ class SnapshotCache:
             with self._lock:
                 self._coming.subtract(coming)
                 self._coming = +self._coming
+
+    def wrote(self, seen: seen_module.Seen) -> None:
+        """Remember a commit of this process, by which a lost one is found.
+
+        :param seen: the generations that the commit named.
+        """
+        raised = {uuid: generation for uuid, generation
+                  in seen.raised().items() if seen.generations[uuid]}
+        with self._lock:
+            if raised and self._pid == os.getpid():
+                self._changes.wrote(raised)
 
     def commit(self, seen: seen_module.Seen,
                removed: Iterable[leases.NodeBooking] = (),
@@ -416,4 +449,3 @@ class SnapshotCache:
                     and self._copy.commit(raised, removed, added,
                                           homes or {})):
                 self._versions.advance(raised)
-                self._changes.wrote(raised)

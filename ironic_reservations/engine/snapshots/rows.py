@@ -61,7 +61,7 @@ def read(connection: sa.Connection, now: datetime.datetime,
             and here.host.node.generation == nodes[uuid].generation}
     promised, asked = _read_bookings(connection, hosts.keys() - same.keys())
     held, maintained = db_host_views.read_unleased(connection, few)
-    busy = db_in_flight.read_busy(connection, few)
+    busy = db_in_flight.read_used(connection, few)
     return {uuid: host_states.HostState(
         row.with_node(nodes[uuid]),
         same[uuid].promised if uuid in same

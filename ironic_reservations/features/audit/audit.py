@@ -12,14 +12,12 @@
 
 """Audit of every act on a promise, as events in the format of CADF.
 
-The uuid of a reservation is a proof, so no event has it. Events have a digest
-of it instead, by which the events of one reservation are found.
+The events of one reservation are found by the digest of its uuid.
 """
 
 from __future__ import annotations
 
 import datetime
-import enum
 import json
 import re
 from typing import Any
@@ -33,32 +31,15 @@ from pycadf import cadftype
 from pycadf import event as cadf_event
 from pycadf import timestamp
 
+from ironic_reservations.engine import audit_trail
+
 LOG = log.getLogger(__name__)
 _EVENTS = log.getLogger('ironic_reservations.audit')
 
 NOTIFICATION = 'audit.reservation'
-_SERVICE = 'service/bare-metal/reservations'
-_NAMESPACE = uuid_module.uuid5(uuid_module.NAMESPACE_OID, _SERVICE)
 _SELF = 'ironic-reservations'
 #: The identifiers that pycadf accepts, without separators.
 _UUIDS = re.compile('([0-9a-fA-F]{32})+')
-
-
-class Way(enum.StrEnum):
-    """The channel by which an act was done."""
-
-    API = 'api'
-    GUARD = 'guard'
-    #: No request: the clock, or a change of the node in Ironic.
-    SERVICE = 'service'
-
-
-def digest(proof: str) -> str:
-    """Return a digest of a proof, from which the proof cannot be found.
-
-    It has the form of a uuid, as CADF requires.
-    """
-    return str(uuid_module.uuid5(_NAMESPACE, proof))
 
 
 def identifier(name: str) -> str:
@@ -73,7 +54,7 @@ def identifier(name: str) -> str:
     """
     plain = re.sub('[{}-]|urn:uuid:', '', name)
     return name if _UUIDS.fullmatch(plain) else str(
-        uuid_module.uuid5(_NAMESPACE, name))
+        uuid_module.uuid5(audit_trail.NAMESPACE, name))
 
 
 def _resource(name: str, type_uri: str,
@@ -86,7 +67,7 @@ def _resource(name: str, type_uri: str,
             **({} if shown is None else {'name': shown})}
 
 
-class Audit:
+class Audit(audit_trail.AuditTrail):
     """Writes events to the log, and sends them.
 
     :param conf: the options of [audit].
@@ -99,29 +80,14 @@ class Audit:
 
     @property
     def wanted(self) -> bool:
-        """Return whether events are written or sent."""
+        """See the base class."""
         return self._log or self._notifier is not None
 
-    def record(self, way: Way, action: str, kind: str, ident: str,
+    def record(self, way: audit_trail.Way, action: str, kind: str, ident: str,
                who: oslo_context.RequestContext | None = None,
                status: int | None = None, code: str | None = None,
                address: str | None = None, name: str | None = None) -> None:
-        """Record an act that was done or refused.
-
-        A failure is only logged, since the act is done already.
-
-        :param action: one of CADF: ``create``, ``update``, ``delete``,
-            ``allow``, ``deny``.
-        :param kind: of the target: ``reservation``, ``lease``, ``host``,
-            ``host_property``, ``maintenance``, ``calendar_token``, ``node``
-            or ``allocation``.
-        :param ident: of the target; never a proof.
-        :param who: the caller; ``None``: no caller.
-        :param status: of the answer, where there is one.
-        :param code: of the refusal, or the reason of the act.
-        :param address: of the client.
-        :param name: of the act in detail, such as the method and the path.
-        """
+        """See the base class."""
         if not self.wanted:
             return
         try:
@@ -136,7 +102,7 @@ class Audit:
                           action, kind)
 
 
-def _event(way: Way, action: str, kind: str, ident: str,
+def _event(way: audit_trail.Way, action: str, kind: str, ident: str,
            who: oslo_context.RequestContext | None, status: int | None,
            code: str | None, address: str | None,
            name: str | None) -> dict[str, Any]:
@@ -153,7 +119,7 @@ def _event(way: Way, action: str, kind: str, ident: str,
                     if status is None or status < 400
                     else cadftaxonomy.OUTCOME_FAILURE),
         'initiator': _initiator(who, address),
-        'target': _resource(ident, f'{_SERVICE}/{kind}'),
+        'target': _resource(ident, f'{audit_trail.SERVICE}/{kind}'),
         'observer': {**_ITSELF, 'name': way.value}}
     if status is not None:
         document['reason'] = {
@@ -166,7 +132,7 @@ def _event(way: Way, action: str, kind: str, ident: str,
     return document
 
 
-_ITSELF = _resource(_SELF, _SERVICE)
+_ITSELF = _resource(_SELF, audit_trail.SERVICE)
 
 
 def _initiator(who: oslo_context.RequestContext | None,

@@ -15,13 +15,18 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 
 import sqlalchemy as sa
 
 from ironic_reservations.engine import change as change_module
+from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
+from ironic_reservations.features.keys import key_limit
 from ironic_reservations.features.keys import request_keys
+from ironic_reservations.features.keys import rows as db_keys
+from ironic_reservations.model import node_reservation
 
 
 @dataclasses.dataclass
@@ -42,6 +47,28 @@ class _Part(feature.Part):
 
 class Keys(feature.Feature):
     """Requests that are sent twice with one key."""
+
+    def __init__(self) -> None:
+        self._limit = key_limit.KeyLimit()
+
+    def count_key(self, engine: Engine, project_id: str) -> None:
+        """Count a request with a key; see :class:`key_limit.KeyLimit`."""
+        most = engine.conf.api.max_keys_per_day
+        if most:
+            self._limit.count(project_id, most, engine.timer())
+
+    def earlier(self, connection: sa.Connection, key: earlier.Key,
+                now: datetime.datetime) -> earlier.Earlier:
+        """Read the record of a key."""
+        return request_keys.read(connection, key, now)
+
+    def undo(self, connection: sa.Connection,
+             reservation: node_reservation.Reservation,
+             now: datetime.datetime) -> None:
+        """Let the same request make a reservation again."""
+        assert reservation.id is not None
+        db_keys.insert_undone(connection, reservation.id,
+                              now + request_keys.KEPT)
 
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:

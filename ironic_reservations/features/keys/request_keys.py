@@ -24,18 +24,14 @@ request is carried out like a new one.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from collections.abc import Mapping
 import dataclasses
 import datetime
-import hashlib
-import json
-from typing import Any
 
 import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
 from ironic_reservations.features.keys import rows as db_keys
 
@@ -79,97 +75,59 @@ _KINDS = {
         'Idempotency-Key.')}
 
 
-@dataclasses.dataclass(frozen=True)
-class Key:
-    """The identity of a request.
-
-    :ivar kind: ``reservation``, ``lease``, ``maintenance`` or ``change``.
-    :ivar key: a SHA-256 in hex, of the project and the key of the client.
-    :ivar digest: of the request; empty where different requests may have the
-        same key.
-    """
-
-    kind: str
-    key: str
-    digest: str = ''
-
-
-@dataclasses.dataclass(frozen=True)
-class Known:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Known(earlier.Earlier):
     """The record of a key when a request is planned.
 
     :ivar planned_at: the time at which it was read.
     :ivar made: the contents of the row of the key, if there is one.
     """
 
-    key: Key
+    key: earlier.Key
     planned_at: datetime.datetime
     made: db_keys.Made | None = None
 
-    @property
-    def again(self) -> db_keys.Made | None:
-        """The resource of the same request, if the key is still valid."""
-        made = self.made
-        return made if made is not None and made.kept(self.planned_at) else (
-            None)
-
     def ended(self) -> errors.ReservationError:
-        """Return the refusal of a copy of a request whose result has ended."""
-        assert self.made is not None
+        """See the base class."""
         kind = _KINDS[self.key.kind]
         return kind.ended(
-            f'This request {kind.made.format(self.made.ident)}: the same '
+            f'This request {kind.made.format(self.ident)}: the same '
             'request is not carried out again within a day, since it may be a '
             f'copy that was delivered late. {kind.again}')
 
+    def undone(self, connection: sa.Connection) -> bool:
+        """See the base class."""
+        return db_keys.read_undone(connection, self.row_id)
 
-def of_request(kind: str, project_id: str | None, key: str,
-               asked: object | Mapping[str, Any]) -> Key:
-    """Return the identity that a client has given to its request.
-
-    :param kind: of the resource.
-    :param key: the key that the client has sent.
-    :param asked: the request: a dataclass, or the body of the client.
-    """
-    # Unset fields are left out, so digests survive new fields of a later
-    # release.
-    fields: Mapping[str, Any] = asked if isinstance(asked, Mapping) else {
-        name: value for name, value in vars(asked).items() if value}
-    return Key(kind, sha256([project_id, 'key', key]), sha256(fields))
-
-
-def of_uuid(kind: str, project_id: str | None, uuid: str) -> Key:
-    """Return the identity of a request by the uuid that its client chose."""
-    return Key(kind, sha256([project_id, 'uuid', uuid]))
+    def check_unserved(self, engine: Engine,
+                       refusal: errors.ReservationError) -> None:
+        """See the base class."""
+        if self.ident is not None:
+            return
+        with engine.database.read() as connection:
+            made = db_keys.read(connection, self.key.kind, self.key.key)
+        if made != self.made:
+            raise db_connection.Conflict(
+                'a copy of the request has been served') from refusal
 
 
-def sha256(value: Any) -> str:
-    """Return the digest of a value that can be written as JSON."""
-    return hashlib.sha256(json.dumps(
-        value, sort_keys=True, default=_plain).encode()).hexdigest()
-
-
-def _plain(value: Any) -> Any:
-    return (sorted(value) if isinstance(value, Collection) else str(value))
-
-
-def read(connection: sa.Connection, key: Key,
+def read(connection: sa.Connection, key: earlier.Key,
          now: datetime.datetime) -> Known:
     """Read whether the same request has been carried out before.
 
-    Call it before all other reads of the request: :func:`keep` finds a copy
-    that is carried out later.
-
-    :raises IdempotencyKeyReused: another request with the key has, for a
-        lease; for others, :class:`errors.ReservationKeyReused` or
-        :class:`errors.MaintenanceKeyReused`.
+    :raises ReservationError: another request with the key has.
     """
-    known = Known(key, now, db_keys.read(connection, key.kind, key.key))
-    if known.again is not None and known.again.digest != key.digest:
+    made = db_keys.read(connection, key.kind, key.key)
+    again = made if made is not None and made.kept(now) else None
+    if again is not None and again.digest != key.digest:
         raise _KINDS[key.kind].reused(
             'The same Idempotency-Key was sent with a different request '
             'before. Send each request with its own key.')
-    return known
+    return Known(
+        key=key, planned_at=now, made=made,
+        ident=None if again is None else again.ident,
+        row_id=0 if again is None else again.number,
+        deleted=again is not None and again.until is not None)
 
 
 def keep(connection: sa.Connection, known: Known, ident: str, number: int,
@@ -190,22 +148,3 @@ def keep(connection: sa.Connection, known: Known, ident: str, number: int,
         db_keys.insert(connection, key.kind, key.key, made)
     else:
         db_keys.replace(connection, key.kind, key.key, known.made, made)
-
-
-def check_unserved(engine: Engine, known: Known | None,
-                   refusal: errors.ReservationError) -> None:
-    """Check that no copy of a refused request was served meanwhile.
-
-    The refusal may be due to the resource of the copy.
-
-    :param known: the record of the key, read before anything else.
-    :raises Conflict: a copy was served, so this request has to be planned
-        again.
-    """
-    if known is None or known.again is not None:
-        return
-    with engine.database.read() as connection:
-        made = db_keys.read(connection, known.key.kind, known.key.key)
-    if made != known.made:
-        raise db_connection.Conflict(
-            'a copy of the request has been served') from refusal

@@ -23,9 +23,10 @@ from ironic_reservations.api import expose
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.types import basic
+from ironic_reservations.features.limits import configured
 from ironic_reservations.features.limits import limit_usage
-from ironic_reservations.features.limits import limits
 from ironic_reservations.features.limits import types
+from ironic_reservations.model import limits
 
 
 class LimitsController(rest.Controller):
@@ -42,7 +43,7 @@ class LimitsController(rest.Controller):
         self._authorize(call, 'get' if project == own else 'get_all',
                         project_id=project)
         allowed = {group: self._allowed(call, group, asked)
-                   for group in limits.BY_GROUP}
+                   for group in configured.BY_GROUP}
         return expose.answer({'limits': {
             'project_id': project,
             'absolute': [
@@ -53,11 +54,11 @@ class LimitsController(rest.Controller):
     def _allowed(self, call: expose.Call, group: str,
                  asked: str | None) -> limits.Limits:
         """Return the limits of the caller, or of a project's members."""
-        conf = self._engine.conf
         if asked is not None:
-            return limits.of(conf, group, projects=self._enforcer.projects)
-        return caller_limits.of(conf, self._enforcer, call.context, group,
-                                call.context.project_id)
+            return configured.of(self._engine.conf, group,
+                                 projects=self._enforcer.projects)
+        return caller_limits.of(self._engine, self._enforcer, call.context,
+                                group, call.context.project_id)
 
 
 def _since(each: limit_usage.LimitUsage) -> int:

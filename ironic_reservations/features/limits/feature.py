@@ -14,20 +14,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
+import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
+from ironic_reservations.engine import ceiling as ceiling_module
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
+from ironic_reservations.features.limits import configured
 from ironic_reservations.features.limits import limit_checks
-from ironic_reservations.features.limits import limits
+from ironic_reservations.features.limits import reservation_limits
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
 
@@ -65,15 +70,35 @@ class _Part(feature.Part):
                     made: node_reservation.Reservation) -> None:
         allowed = self.change.given_of(limits.Limits)
         picked = self.change.given_of(mirrored_node.Node)
-        full = self.change.given_of(limits.FullClasses)
+        full = self.change.given_of(reservation_limits.FullClasses)
         assert allowed is not None
-        limits.check_made(allowed, connection, made,
+        reservation_limits.check_made(allowed, connection, made,
                           None if picked is None else picked.resource_class,
                           () if full is None else full.names)
 
 
 class Limits(feature.Feature):
     """The limits of projects on their leases and reservations."""
+
+    def allowed(self, engine: Engine, group: str,
+                projects: bool) -> limits.Limits:
+        """Return the limits that the operator has configured."""
+        return configured.of(engine.conf, group, projects)
+
+    def ceiling(self, connection: sa.Connection | None, allowed: limits.Limits,
+                project_id: str | None, now: datetime.datetime,
+                without: Collection[str]) -> ceiling_module.Ceiling:
+        """Read the holdings of a project."""
+        return limit_checks.read(allowed, connection, project_id, now,
+                                 *without)
+
+    def full_classes(self, connection: sa.Connection, allowed: limits.Limits,
+                     project_id: str | None, now: datetime.datetime
+                     ) -> ceiling_module.FullClasses:
+        """Count the reservations of a project by class."""
+        return reservation_limits.FullClasses(
+            names=reservation_limits.read_full(allowed, connection, project_id,
+                                               now), allowed=allowed)
 
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:
@@ -89,7 +114,7 @@ class Limits(feature.Feature):
         made = [] if given is None or not given.counts_reservations else [
             write.after for write in change.of_reservations
             if write.before is None and write.after is not None]
-        change.locks.update((limits.RESERVATIONS, each.project_id)
+        change.locks.update((reservation_limits.RESERVATIONS, each.project_id)
                             for each in made)
         return _Part(counted, made, change) if counted or made else None
 
@@ -128,5 +153,5 @@ def _allowed(engine: Engine, change: change_module.Change,
     if given is not None and write.cause is change_module.Cause.REQUESTED:
         return given
     assert write.after is not None
-    return limits.of(engine.conf, 'leases',
+    return configured.of(engine.conf, 'leases',
                      projects=write.after.project_id is not None)

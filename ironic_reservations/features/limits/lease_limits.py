@@ -25,10 +25,11 @@ import datetime
 import json
 
 from ironic_reservations import errors
+from ironic_reservations.engine import ceiling
 from ironic_reservations.features.limits import class_admission
-from ironic_reservations.features.limits import limits
 from ironic_reservations.model import count_text
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from ironic_reservations.planner import allowance
 
 _HOUR = 3600
@@ -108,7 +109,7 @@ class _Room:
     sentence: str
 
 
-class Project:
+class Project(ceiling.Ceiling):
     """The holdings of a project, and the rest of its limits.
 
     :param allowed: the limits of the caller.
@@ -131,7 +132,7 @@ class Project:
         self._add(held)
 
     def beside(self, held: Iterable[allowance.Held]) -> Project:
-        """Return the same project with further bookings."""
+        """See the base class."""
         project = copy.copy(self)
         project._held = {kind: [*there] for kind, there in self._held.items()}
         project._ahead = dict(self._ahead)
@@ -139,7 +140,7 @@ class Project:
         return project
 
     def of_class(self, resource_class: str) -> Project:
-        """Return the same project, limited only for hosts of one class."""
+        """See the base class."""
         project = copy.copy(self)
         try:
             # Counted as for a lease of the class, so "4" is the same as "4.0".
@@ -153,10 +154,7 @@ class Project:
         return project
 
     def check_one_more(self) -> None:
-        """Check that the project may have one more lease.
-
-        :raises LeaseLimit: it may not.
-        """
+        """See the base class."""
         most = self._limits.max_leases_per_project
         if most and self._count >= most:
             raise errors.LeaseLimit(
@@ -168,10 +166,7 @@ class Project:
 
     def mosts(self, requests: Sequence[leases.LeaseReservationRequest],
               begin: datetime.datetime, end: datetime.datetime) -> list[int]:
-        """Return the largest allowed number of each reservation.
-
-        :raises LeaseLimit: the least numbers exceed a limit.
-        """
+        """See the base class."""
         mosts = [requested.most for requested in requests]
         for kind in self._kinds:
             places = self._places(kind, requests)
@@ -187,14 +182,7 @@ class Project:
 
     def mosts_of(self, lease: leases.Lease, before: leases.Lease,
                  counts: Mapping[str, int]) -> dict[str, int]:
-        """Return the largest allowed numbers of a changed lease.
-
-        :param lease: the lease with its new terms.
-        :param before: the lease as it was; the project must be read without
-            it.
-        :param counts: the least number for each of its reservations, by id.
-        :returns: numbers by id; ``counts`` if these exceed a limit.
-        """
+        """See the base class."""
         more = {each.id: max(0, each.most - counts[each.id])
                 for each in lease.reservations}
         for kind in self._kinds:
@@ -220,16 +208,7 @@ class Project:
 
     def check_lease(self, lease: leases.Lease,
                     before: leases.Lease | None = None) -> None:
-        """Check the limits for a lease, unless its amounts do not grow.
-
-        The number at the same time and the hours are checked separately: a
-        lease that moves has no more hours, but the project may have other
-        leases at its new time.
-
-        :param before: the lease as it was; the project must be read without
-            it.
-        :raises LeaseLimit: the lease exceeds a limit of the project.
-        """
+        """See the base class."""
         for kind in self._kinds:
             asked = self._taken(kind, lease)
             kept = set()
@@ -242,17 +221,8 @@ class Project:
                     kept.add(kind.hours_option)
             self._check(kind, asked, lease.start, lease.end, kept)
 
-    def permits_change(self, lease: leases.Lease,
-                       before: leases.Lease) -> bool:
-        """Return whether the limits allow a change of a lease."""
-        try:
-            self.check_lease(lease, before)
-        except errors.LeaseLimit:
-            return False
-        return True
-
     def permits(self, request: leases.LeaseRequest) -> bool:
-        """Return whether the limits allow the least numbers of a request."""
+        """See the base class."""
         begin = request.start or self._now
         try:
             self.mosts(request.reservations, begin, request.end)
@@ -262,10 +232,7 @@ class Project:
 
     def permits_lease(self, lease: leases.Lease, begin: datetime.datetime,
                       end: datetime.datetime) -> bool:
-        """Return whether the limits allow a lease at another time.
-
-        :param lease: the lease; the project must be read without it.
-        """
+        """See the base class."""
         try:
             for kind in self._kinds:
                 self._check(kind, self._taken(kind, lease), begin, end)
@@ -275,10 +242,7 @@ class Project:
 
     def next_start(self,
                    request: leases.LeaseRequest) -> datetime.datetime | None:
-        """Return a later start at which the limits may allow a request.
-
-        :returns: ``None`` if a later start makes no difference.
-        """
+        """See the base class."""
         begin = start = request.start or self._now
         for kind in self._kinds:
             asked = sum(request.reservations[place].least
@@ -293,10 +257,7 @@ class Project:
 
     def latest_end(self, lease: leases.Lease,
                    end: datetime.datetime) -> datetime.datetime:
-        """Return the latest end that the limits allow, ``end`` at most.
-
-        :param lease: the lease; the project must be read without it.
-        """
+        """See the base class."""
         begin = max(lease.start, self._now)
         for kind in self._kinds:
             count = self._taken(kind, lease)
@@ -316,11 +277,7 @@ class Project:
     def alternatives(
             self, request: leases.LeaseRequest, begin: datetime.datetime
     ) -> Iterator[tuple[str, leases.LeaseRequest]]:
-        """Yield similar requests within the limits, the best first.
-
-        :returns: the kind of the offer (``shorter`` or ``fewer``), and the
-            request.
-        """
+        """See the base class."""
         seconds = [(request.end - begin).total_seconds()]
         if self._limits.max_duration:
             seconds.append(self._limits.max_duration)
@@ -429,41 +386,15 @@ class Project:
                 if self._counts(kind, requested)]
 
     def _taken(self, kind: _Kind, lease: leases.Lease) -> int:
-        return sum(_there(each) for each in lease.reservations
+        return sum(allowance.booked(each) for each in lease.reservations
                    if self._counts(kind, each))
 
     def _counts(
         self, kind: _Kind,
         asked: leases.LeaseReservationRequest | leases.LeaseReservation
     ) -> bool:
-        one = _one(asked, _ANY_TIME, _ANY_TIME)
+        one = allowance.one_of(asked, _ANY_TIME, _ANY_TIME)
         return kind.counts(one.whole, self._may_be_of(one))
-
-
-def held(lease: leases.Lease, begin: datetime.datetime,
-         end: datetime.datetime) -> list[allowance.Held]:
-    """Return the holdings of a lease at another time."""
-    return [one for each in lease.reservations
-            for one in [_one(each, begin, end)] * _there(each)]
-
-
-def least(request: leases.LeaseRequest,
-          begin: datetime.datetime) -> list[allowance.Held]:
-    """Return the least holdings of a request."""
-    return [one for requested in request.reservations
-            for one in [_one(requested, begin, request.end)] * requested.least]
-
-
-def _one(asked: leases.LeaseReservationRequest | leases.LeaseReservation,
-         begin: datetime.datetime, end: datetime.datetime) -> allowance.Held:
-    return allowance.Held(
-        begin, end, asked.resource_type == leases.PHYSICAL_HOST,
-        asked.hypervisor_properties, asked.resource_properties)
-
-
-def _there(each: leases.LeaseReservation) -> int:
-    return sum(booking.state is not leases.BookingState.ENDING
-               for booking in each.bookings)
 
 
 def _instead(kind: _Kind) -> str:

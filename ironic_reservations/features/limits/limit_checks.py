@@ -27,35 +27,25 @@ from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
-from ironic_reservations.engine import Engine
 from ironic_reservations.features.limits import lease_limits
-from ironic_reservations.features.limits import limits
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from ironic_reservations.planner import allowance
 
 #: The kind of the locks of projects.
 KIND = 'leases'
 
 
-def project(engine: Engine, allowed: limits.Limits, project_id: str | None,
-            now: datetime.datetime, *without: str) -> lease_limits.Project:
-    """Return the holdings of a project; without limits, nothing is read.
-
-    :param without: ids of leases to leave out.
-    """
-    if not allowed.counted:
-        return lease_limits.Project(allowed, (), 0, now)
-    with engine.database.read() as connection:
-        return read(allowed, connection, project_id, now, *without)
-
-
-def read(allowed: limits.Limits, connection: sa.Connection,
+def read(allowed: limits.Limits, connection: sa.Connection | None,
          project_id: str | None, now: datetime.datetime,
          *without: str) -> lease_limits.Project:
     """Read the holdings of a project.
 
+    :param connection: ``None``: as if it had nothing.
     :param without: ids of leases to leave out.
     """
+    if connection is None:
+        return lease_limits.Project(allowed, (), 0, now)
     held = [allowance.Held(*row) for row in db_bookings.read_of_project(
         connection, project_id, now, *without,
         texts=bool(allowed.classes))]

@@ -24,7 +24,8 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import Engine
 from ironic_reservations.features.limits import class_admission
-from ironic_reservations.features.limits import limits
+from ironic_reservations.features.limits import configured
+from ironic_reservations.model import limits
 from ironic_reservations.planner import allowance
 
 _HOUR = 3600
@@ -94,7 +95,7 @@ def read(engine: Engine, project_id: str | None,
         used[hours] = round(allowance.seconds_ahead(kind, now) / _HOUR)
     return [LimitUsage(name, getattr(allowed[group], name) or None,
                        used.get(name), UNITS[name])
-            for group, names in limits.BY_GROUP.items() for name in names
+            for group, names in configured.BY_GROUP.items() for name in names
             ] + _by_class(held, allowed['leases'], now) + [
                 LimitUsage('max_per_class', most, waiting.get(name, 0),
                            UNITS['max_per_class'], name) for name, most
@@ -114,7 +115,7 @@ def _by_class(held: Sequence[allowance.Held], allowed: limits.Limits,
                     allowance.seconds_ahead(kind, now) / _HOUR)}
         found += [LimitUsage(name, getattr(allowed, name).get(resource_class),
                              used[name], UNITS[name], resource_class)
-                  for name in limits.BY_CLASS['leases']]
+                  for name in configured.BY_CLASS['leases']]
     return found
 
 

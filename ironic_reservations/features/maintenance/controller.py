@@ -28,9 +28,9 @@ from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import lease as lease_types
+from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.leases import rehearsal
-from ironic_reservations.features.keys import request_keys
 from ironic_reservations.features.maintenance import create
 from ironic_reservations.features.maintenance import find
 from ironic_reservations.features.maintenance import holdings
@@ -94,10 +94,10 @@ class MaintenancesController(rest.Controller):
 
 
 def _key(call: expose.Call, engine: Engine,
-         request: create.WindowRequest) -> request_keys.Key | None:
+         request: create.WindowRequest) -> earlier.Key | None:
     """Return the identity of the request, if it has one."""
     given = request_key.read(call, engine)
-    return None if given is None else request_keys.of_request(
+    return None if given is None else earlier.of_request(
         'maintenance', request.project_id, given, request)
 
 

@@ -31,12 +31,12 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import change
+from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.features.keys import request_keys
 from ironic_reservations.features.maintenance import (
     holdings as holdings_module,
 )
@@ -121,7 +121,7 @@ class Planned:
 
 
 def create(engine: Engine, request: WindowRequest, dry_run: bool = False,
-           key: request_keys.Key | None = None) -> Planned:
+           key: earlier.Key | None = None) -> Planned:
     """Book nodes for maintenance.
 
     Bookings of leases that have not started move to other nodes.  If there are
@@ -140,18 +140,18 @@ def create(engine: Engine, request: WindowRequest, dry_run: bool = False,
     :raises OutcomeUnknown: the window may or may not have been booked.
     """
     ident = str(uuid_module.uuid4())
-    keys: list[request_keys.Known | None] = []
+    keys: list[earlier.Earlier] = []
 
     def plan() -> change.Planned[Planned]:
         keys.clear()
         with engine.database.snapshot() as connection:
-            known = None
-            if key is not None and not dry_run:
-                known = request_keys.read(connection, key, engine.clock())
+            now = engine.clock()
+            known = earlier.read(engine, connection,
+                                 None if dry_run else key, now)
             keys.append(known)
-            if known is not None and known.again is not None:
-                return change.Planned(
-                    Planned(_booked(connection, known), (), (), (), ()))
+            if known.ident is not None:
+                return change.Planned(Planned(
+                    _booked(connection, known, now), (), (), (), ()))
             there = _read(connection)
         planned = _Plan(engine, request, ident, there)
         if planned.made.cannot_move:
@@ -167,16 +167,15 @@ def create(engine: Engine, request: WindowRequest, dry_run: bool = False,
 
     def refused(exc: errors.ReservationError) -> None:
         for known in keys:
-            request_keys.check_unserved(engine, known, exc)
+            known.check_unserved(engine, exc)
     return change.carry_out(engine, plan, refused=refused)
 
 
-def _booked(connection: sa.Connection,
-            known: request_keys.Known) -> values.Window:
+def _booked(connection: sa.Connection, known: earlier.Earlier,
+            now: datetime.datetime) -> values.Window:
     """Read the window that the same request has booked before."""
-    assert known.again is not None
-    now = known.planned_at
-    for window in db_maintenance.read(connection, (known.again.ident,)):
+    assert known.ident is not None
+    for window in db_maintenance.read(connection, (known.ident,)):
         if any(each.stands(now) and not each.late(now)
                for each in window.nodes):
             return window
@@ -402,7 +401,7 @@ class _Plan:
                   'for leases that have started, or "force" to book the nodes '
                   'nevertheless.', reasons=list(refusals))
 
-    def change(self, known: request_keys.Known | None) -> change.Change:
+    def change(self, known: earlier.Earlier) -> change.Change:
         """Return the change that books the window and makes room for it."""
         moves, slid = self._homes.difference, self._homes.slid
         window = self.made.window
@@ -411,8 +410,7 @@ class _Plan:
                 moves, seen=self._ground.seen.also(moves.seen)),
             [*lease_slides.writes(slid, self._now),
              *(change.Write(None, each) for each in window.nodes)],
-            self._snapshot, window.id,
-            [] if known is None else [known],
+            self._snapshot, window.id, [known],
             statements=[functools.partial(db_maintenance.insert,
                                           window=window)],
             events=[

@@ -24,10 +24,10 @@ import itertools
 from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
-from ironic_reservations.features.limits import limits
 from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import displace
 from ironic_reservations.planner import host_states
@@ -108,7 +108,7 @@ class _Search:
                 self._snapshot.timeline, self.windows,
                 self._named(leaving), self._named(given_up)), leaving,
             lease_slides.SlideRequest(
-                None, limits.Limits(), self._first, self._until, None,
+                None, limits.NONE, self._first, self._until, None,
                 lambda start: [], lambda project, start: True,
                 leaving={each: self._units[each][0].reservation_id
                          for each in leaving}), others)

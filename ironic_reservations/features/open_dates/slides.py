@@ -28,9 +28,8 @@ from collections.abc import Sequence
 import dataclasses
 import datetime
 
-from oslo_config import cfg
-
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
@@ -39,13 +38,11 @@ from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import granted as lease_granted
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.features.limits import lease_limits
-from ironic_reservations.features.limits import limit_checks
-from ironic_reservations.features.limits import limits
 from ironic_reservations.features.open_dates import planning as slides
 from ironic_reservations.features.open_dates import rows as db_open_dates
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import allowance
 from ironic_reservations.planner import bookings
@@ -94,7 +91,7 @@ class SlideRequest:
     until: datetime.datetime
     latest: int | None
     held: Callable[[int], list[allowance.Held]]
-    permits: Callable[[lease_limits.Project, int], bool]
+    permits: Callable[[ceiling.Ceiling, int], bool]
     lease_id: str | None = None
     leaving: Mapping[bookings.Demand, str] = dataclasses.field(
         default_factory=dict)
@@ -306,18 +303,18 @@ def names(changes: Sequence[Change]) -> frozenset[str]:
 
 def beside(engine: Engine, allowed: limits.Limits, lease: leases.Lease,
            changes: Sequence[Change], now: datetime.datetime
-           ) -> lease_limits.Project:
+           ) -> ceiling.Ceiling:
     """Return the holdings of a project beside a lease after others slid.
 
     :param allowed: the limits of the caller.
     """
-    project = limit_checks.project(
+    project = ceiling.of_project(
         engine, allowed, lease.project_id, now, lease.id,
         *(change.before.id for change in changes))
     return project.beside([
         each for change in changes
         if change.after.project_id == lease.project_id
-        for each in lease_limits.held(change.after, change.after.start,
+        for each in allowance.held(change.after, change.after.start,
                                       change.after.end)])
 
 
@@ -347,9 +344,9 @@ def removed(changes: Sequence[Change]) -> list[leases.NodeBooking]:
     return [row for change in changes for row in change.before.bookings]
 
 
-def _limits(conf: cfg.ConfigOpts, lease: leases.Lease) -> limits.Limits:
+def _limits(engine: Engine, lease: leases.Lease) -> limits.Limits:
     """Return the limits of the project of a lease, not of the caller."""
-    return limits.of(conf, 'leases', projects=lease.project_id is not None)
+    return ceiling.limits_of(engine, 'leases', lease.project_id is not None)
 
 
 def _reservations(lease: leases.Lease) -> Iterator[str]:
@@ -391,17 +388,18 @@ class _Together:
         ids = [lease.id for lease in others]
         if asked.lease_id is not None:
             ids.append(asked.lease_id)
-        self._projects: dict[str | None, lease_limits.Project] = {}
-        self._own: lease_limits.Project | None = None
+        self._projects: dict[str | None, ceiling.Ceiling] = {}
+        self._own: ceiling.Ceiling | None = None
         with engine.database.read() as connection:
             if asked.allowed.counted:
-                self._own = limit_checks.read(
-                    asked.allowed, connection, asked.project_id, now, *ids)
+                self._own = ceiling.read(engine, connection, asked.allowed,
+                                         asked.project_id, now, *ids)
             for lease in others:
-                allowed = _limits(engine.conf, lease)
+                allowed = _limits(engine, lease)
                 if allowed.counted and lease.project_id not in self._projects:
-                    self._projects[lease.project_id] = limit_checks.read(
-                        allowed, connection, lease.project_id, now, *ids)
+                    self._projects[lease.project_id] = ceiling.read(
+                        engine, connection, allowed, lease.project_id, now,
+                        *ids)
 
     def permit(self, starts: Mapping[int, int]) -> bool:
         """Check the limits for the request and the leases with a start."""
@@ -430,7 +428,7 @@ class _Together:
     def _held(self, placed: Iterable[tuple[leases.Lease, datetime.datetime]],
               project_id: str | None) -> list[allowance.Held]:
         return [each for lease, at in placed if lease.project_id == project_id
-                for each in lease_limits.held(
+                for each in allowance.held(
                     lease, at, at + (lease.end - lease.start))]
 
 
@@ -442,7 +440,7 @@ class _Loose:
 
     def __init__(self, engine: Engine, snapshot: snapshots.Snapshot,
                  asked: Mapping[str, requirements.Requirement]) -> None:
-        self._conf = engine.conf
+        self._engine = engine
         self.snapshot = self._snapshot = snapshot
         self._asked = asked
         self._margin = engine.conf.leases.cleaning_time * instants.SECOND
@@ -537,7 +535,7 @@ class _Loose:
                     (instants.instant(soonest) // _GRAIN + 1) * _GRAIN)
         # The lease may keep its start.
         first = min(first, instants.instant(lease.start))
-        until = request_checks.latest_end(_limits(self._conf, lease),
+        until = request_checks.latest_end(_limits(self._engine, lease),
                                           self._snapshot.now)
         # The window of a lease may reach beyond the horizon.
         latest = between.latest if until is None else min(

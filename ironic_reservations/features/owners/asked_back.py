@@ -176,14 +176,15 @@ def write(engine: Engine, connection: sa.Connection,
     return notified
 
 
-def notify(engine: Engine, lessees: Iterable[Lessee],
-           now: datetime.datetime) -> None:
+def notify(engine: Engine, quota: notice_quota.NoticeQuota,
+           lessees: Iterable[Lessee], now: datetime.datetime) -> None:
     """Send the notifications, after the transaction.
 
+    :param quota: limits the notifications of this process.
     :param lessees: the result of :func:`write`.
     """
     for each in lessees:
-        if engine.asked_back.may_notify(each.lease.id, now):
+        if quota.may_notify(each.lease.id, now):
             engine.announcer.notify_lease(announce.LEASE_UPDATE, each.lease,
                                           announce.ASKED_BACK)
 

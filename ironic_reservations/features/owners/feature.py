@@ -14,8 +14,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import datetime
 
 import sqlalchemy as sa
 
@@ -24,6 +27,9 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
 from ironic_reservations.features.open_dates import slides
 from ironic_reservations.features.owners import asked_back
+from ironic_reservations.features.owners import lent
+from ironic_reservations.features.owners import notice_quota
+from ironic_reservations.model import leases
 
 
 @dataclasses.dataclass
@@ -35,6 +41,7 @@ class _Part(feature.Part):
 
     engine: Engine
     change: change_module.Change
+    quota: notice_quota.NoticeQuota
     lessees: Sequence[asked_back.Lessee]
     notified: Sequence[asked_back.Lessee] = ()
 
@@ -45,11 +52,20 @@ class _Part(feature.Part):
 
     def committed(self) -> None:
         """Send the notifications."""
-        asked_back.notify(self.engine, self.notified, self.change.planned_at)
+        asked_back.notify(self.engine, self.quota, self.notified,
+                          self.change.planned_at)
 
 
 class Owners(feature.Feature):
     """Hosts that their owners lend, and want back."""
+
+    def __init__(self) -> None:
+        self._quota = notice_quota.NoticeQuota()
+
+    def lent(self, engine: Engine, found: Collection[leases.Lease]
+             ) -> Mapping[str, Mapping[str, datetime.datetime]]:
+        """Read the loans; see :mod:`.lent`."""
+        return lent.read(engine, found)
 
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:
@@ -66,4 +82,4 @@ class Owners(feature.Feature):
         lessees = asked_back.find(
             engine, change.snapshot, change.difference.homes, sliding,
             *((written[0].after, written[0].before) if written else ()))
-        return _Part(engine, change, lessees) if lessees else None
+        return _Part(engine, change, self._quota, lessees) if lessees else None

@@ -20,9 +20,9 @@ import datetime
 
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.owners import loans
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
+from ironic_reservations.planner import loans
 
 
 def read(engine: Engine, found: Collection[leases.Lease]

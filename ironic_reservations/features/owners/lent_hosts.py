@@ -19,10 +19,10 @@ import datetime
 
 from oslo_config import cfg
 
-from ironic_reservations.features.owners import loans as loans_module
 from ironic_reservations.model import instants
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_states
+from ironic_reservations.planner import loans as loans_module
 
 #: The maximum number of cached sets of hosts.
 _SETS = 1000

@@ -19,8 +19,10 @@ consumers than leases, are read periodically.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
+import dataclasses
 from typing import Any
 import uuid as uuid_module
 
@@ -72,19 +74,41 @@ def _called(client: placement.Placement,
     return client.providers(name=ident) if found is None else [found]
 
 
-def unusable(engine: Engine) -> frozenset[str] | None:
-    """Return the hosts whose nova-compute is down or disabled in Nova.
+@dataclasses.dataclass(frozen=True)
+class Services:
+    """The states of the nova-compute services of hosts.
 
+    :ivar disabled: the hosts whose services are disabled.
+    :ivar down: the other hosts whose services are down.
+    :ivar outage: whether so many are down that the reason may be one that they
+        share, such as a restart of RabbitMQ.
+    """
+
+    disabled: frozenset[str]
+    down: frozenset[str]
+    outage: bool
+
+
+def services(engine: Engine, uuids: Collection[str]) -> Services | None:
+    """Return the states of the services of compute hosts in Nova.
+
+    :param uuids: all compute hosts that are open to leases.
     :returns: ``None``: Nova does not say, or there is none.
     """
     if engine.nova is None:
         return None
     try:
-        return frozenset(each.uuid for each in engine.nova.hypervisors()
-                         if not each.usable)
+        there = [each for each in engine.nova.hypervisors()
+                 if each.uuid in uuids]
     except errors.NovaUnavailable as exc:
         LOG.warning('Nova does not say which compute hosts are down: %s', exc)
         return None
+    enabled = [each for each in there if each.enabled]
+    down = frozenset(each.uuid for each in enabled if not each.up)
+    return Services(
+        frozenset(each.uuid for each in there if not each.enabled), down,
+        len(enabled) > 1 and len(enabled) - len(down)
+        < engine.conf.nova.min_up_ratio * len(enabled))
 
 
 def is_unusable(engine: Engine, uuid: str) -> bool | None:
@@ -100,7 +124,7 @@ def is_unusable(engine: Engine, uuid: str) -> bool | None:
         LOG.warning('Nova does not say whether the compute host %s is down: '
                     '%s', uuid, exc)
         return None
-    return found is not None and not found.usable
+    return found is not None and not (found.up and found.enabled)
 
 
 def read(engine: Engine, provider: placement.Provider,

@@ -18,6 +18,7 @@ from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
+import datetime
 
 from oslo_log import log
 
@@ -56,6 +57,9 @@ class ComputeMirror:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._seen: dict[str, _Seen] = {}
+        #: The hosts that were down at the last pass, without an outage.
+        self._suspected: frozenset[str] = frozenset()
+        self._outage_since: datetime.datetime | None = None
 
     def refresh(self) -> None:
         """Read the hosts that have changed."""
@@ -72,7 +76,7 @@ class ComputeMirror:
                       'the user of [placement].', len(known))
             return
         used = compute_hosts.usages(self._engine, known.keys() & there.keys())
-        down = _down(compute_hosts.unusable(self._engine), known)
+        down = self._down(known)
         versions: dict[str, _Version] = {
             uuid: (there[uuid].generation, used.get(uuid), uuid in down)
             for uuid in known if uuid in there}
@@ -85,6 +89,36 @@ class ComputeMirror:
         self._seen.update({
             uuid: _Seen(versions[uuid], node)
             for uuid, node in found.items() if uuid in versions})
+
+    def _down(self, known: Mapping[str, mirrored_node.Node]
+              ) -> frozenset[str]:
+        """Return the hosts that count as down or disabled.
+
+        A service counts as down at the second pass that finds it down, since
+        services that an outage stops do not stop at the same moment.
+        """
+        before = frozenset(uuid for uuid, node in known.items()
+                           if _was_down(node))
+        said = compute_hosts.services(self._engine, known.keys())
+        if said is None:
+            return before
+        now = self._engine.clock()
+        self._outage_since = (self._outage_since or now if said.outage
+                              else None)
+        if self._outage_since is not None:
+            grace = datetime.timedelta(
+                seconds=self._engine.conf.nova.outage_grace)
+            until = self._outage_since + grace
+            if now < until:
+                LOG.error(
+                    'Nova says that the services of %d of %d compute hosts '
+                    'are down. The reason may be one that they share, such as '
+                    'RabbitMQ, so none more counts as down before %s',
+                    len(said.down), len(known), until)
+                self._suspected = frozenset()
+                return said.disabled | said.down & before
+        suspected, self._suspected = self._suspected, said.down
+        return said.disabled | said.down & (suspected | before)
 
     def _unchanged(self, known: mirrored_node.Node,
                    version: _Version | None) -> bool:
@@ -108,8 +142,7 @@ def refresh(engine: Engine, uuids: Collection[str],
     with engine.database.read() as connection:
         known = db_nodes.read_nodes(connection, uuids)
     if down is None:
-        down = {uuid for uuid, node in known.items()
-                if node.compute and _is_down(engine, node)}
+        down = _closed(engine, known.values())
     found = {uuid: _read(engine, node, providers, uuid in down)
              for uuid, node in known.items() if node.compute}
     for uuid in mirror.write_known(engine, known, found.values(), known,
@@ -125,23 +158,30 @@ def refresh_before_start(engine: Engine, nodes: Iterable[mirrored_node.Node]
     :param nodes: as they are mirrored.
     :returns: whether there are any.
     """
-    closed = {node.uuid for node in nodes
-              if node.compute and not node.maintenance
-              and compute_hosts.is_unusable(engine, node.uuid)}
+    closed = _closed(engine, (node for node in nodes if not node.maintenance))
     if closed:
         refresh(engine, closed, down=closed)
     return bool(closed)
 
 
-def _is_down(engine: Engine, known: mirrored_node.Node) -> bool:
-    said = compute_hosts.is_unusable(engine, known.uuid)
-    return said if said is not None else _was_down(known)
+def _closed(engine: Engine, nodes: Iterable[mirrored_node.Node]) -> set[str]:
+    """Return the compute hosts that are down or disabled now.
 
-
-def _down(said: frozenset[str] | None,
-          known: Mapping[str, mirrored_node.Node]) -> frozenset[str]:
-    return said if said is not None else frozenset(
-        uuid for uuid, node in known.items() if _was_down(node))
+    In an outage, only hosts that were down before it count as down.
+    """
+    asked = [node for node in nodes if node.compute]
+    before = {node.uuid for node in asked if _was_down(node)}
+    said = {node.uuid: compute_hosts.is_unusable(engine, node.uuid)
+            for node in asked}
+    closed = {uuid for uuid, each in said.items()
+              if each or (each is None and uuid in before)}
+    if closed - before:
+        with engine.database.read() as connection:
+            known = db_nodes.read_compute_hosts(connection)
+        there = compute_hosts.services(engine, known.keys())
+        if there is not None and there.outage:
+            closed -= there.down - before
+    return closed
 
 
 def _was_down(known: mirrored_node.Node) -> bool:

@@ -128,16 +128,18 @@ class _Forgetting(feature.Part):
 class Placement(feature.Feature):
     """Holds of reserved nodes in Placement."""
 
+    def is_on(self, engine: Engine) -> bool:
+        """Return whether nodes are held in Placement."""
+        return engine.placement is not None
+
     def gauges(self, engine: Engine) -> Iterable[Any]:
         """Return the metrics of the feature."""
         from ironic_reservations.features.placement import metrics
-        return [] if engine.placement is None else [metrics.Holds(engine)]
+        return [metrics.Holds(engine)]
 
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:
         """Return the holds that begin or end with a change."""
-        if engine.placement is None:
-            return None
         over = [write for write in change.of_reservations
                 if write.after is None and write.before is not None]
         made = next((write.after for write in change.of_reservations
@@ -169,19 +171,16 @@ class Placement(feature.Feature):
     def confirm_again(self, engine: Engine,
                       reservation: node_reservation.Reservation) -> None:
         """Ensure that the node of an earlier reservation is held."""
-        if engine.placement is not None:
-            _raise(reservation_holds.ensure(engine, reservation))
+        _raise(reservation_holds.ensure(engine, reservation))
 
     def obstacles(self, engine: Engine,
                   request: pick.NodeRequest) -> Mapping[str, reasons.Reason]:
         """Return the nodes that other consumers have in Placement."""
-        if engine.placement is None:
-            return {}
         return reservation_holds.without_room(engine, request)
 
     def loops(self, engine: Engine) -> Iterable[Any]:
         """Return the loop that keeps Placement in agreement."""
-        return [] if engine.placement is None else [loops.holds(engine)]
+        return [loops.holds(engine)]
 
 
 def _making(engine: Engine, change: change_module.Change,

@@ -177,11 +177,11 @@ def forget(engine: Engine, hold: holds.Hold,
     def attempt() -> None:
         with engine.database.write() as connection:
             if db_holds.delete(connection, hold) and not keep_promise:
-                end_promise(connection, hold, engine.clock())
+                end_promise(engine, connection, hold, engine.clock())
     retry.until_committed(attempt)
 
 
-def end_promise(connection: sa.Connection, hold: holds.Hold,
+def end_promise(engine: Engine, connection: sa.Connection, hold: holds.Hold,
                 now: datetime.datetime) -> None:
     """End the promise that was made with a hold, unless it is in use.
 
@@ -189,4 +189,5 @@ def end_promise(connection: sa.Connection, hold: holds.Hold,
     written.
     """
     if hold.state is holds.HoldState.PROMISING:
-        drop_unused.drop_unused(connection, hold.owner, hold.node_uuid, now)
+        drop_unused.drop_unused(engine, connection, hold.owner,
+                                hold.node_uuid, now)

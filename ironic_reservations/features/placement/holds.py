@@ -338,7 +338,7 @@ def _give_up(engine: Engine, uncertain: holds.Hold,
             if given_up is None:
                 return None
             if not again:
-                hold_recovery.end_promise(connection, uncertain, now)
+                hold_recovery.end_promise(engine, connection, uncertain, now)
                 return None
             return db_holds.insert(connection, dataclasses.replace(
                 uncertain, consumer_uuid=consumers.fresh(), created_at=now,

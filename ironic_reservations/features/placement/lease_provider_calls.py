@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
+import datetime
 import random
 import time
 from typing import Any
@@ -75,7 +76,9 @@ def observe(engine: Engine, wanted: machine.Desired,
     if wanted.active:
         return machine.Seen(there, children, True, flavor)
     servers, strangers = _servers(engine.nova, wanted, children)
-    resizes = _resizes(engine.nova, strangers)
+    resizes = _resizes(engine.nova, strangers, engine.clock()
+                       - datetime.timedelta(
+                           seconds=engine.conf.placement.grace))
     return machine.Seen(there, children, True, flavor, servers,
                         strangers - resizes.keys(), resizes)
 
@@ -142,15 +145,31 @@ def _servers(nova: nova_client.Nova, wanted: machine.Desired,
         frozenset(strangers))
 
 
-def _resizes(nova: nova_client.Nova,
-             consumers: frozenset[str]) -> dict[str, machine.ResizeSeen]:
-    """Return the consumers that are resizes or migrations of servers."""
-    if not consumers:
-        return {}
-    return {each.uuid: machine.ResizeSeen(each.server, server.resized)
-            for status in _UNDER_WAY for each in nova.migrations(status)
-            if each.uuid in consumers
-            and (server := nova.server(each.server)) is not None}
+def _resizes(nova: nova_client.Nova, consumers: frozenset[str],
+             since: datetime.datetime) -> dict[str, machine.ResizeSeen]:
+    """Return the consumers that are resizes or migrations of servers.
+
+    :param since: the time from which a change is recent.
+    """
+    found: dict[str, machine.ResizeSeen] = {}
+    unknown = set(consumers)
+    for filters in (*({'status': each} for each in _UNDER_WAY),
+                    {'changed_since': f'{since:%Y-%m-%dT%H:%M:%SZ}'},
+                    {'status': nova_client.FAILED}):
+        # Nova lists the newest first, and keeps all that have failed.
+        for each in nova.migrations(**filters) if unknown else ():
+            if each.uuid in unknown:
+                unknown.remove(each.uuid)
+                server = nova.server(each.server)
+                if server is not None:
+                    found[each.uuid] = machine.ResizeSeen(
+                        each.server, server.resized,
+                        filters.get('status') not in _UNDER_WAY,
+                        server.task_state is not None
+                        or 'changed_since' in filters)
+            if not unknown:
+                break
+    return found
 
 
 def take(engine: Engine, wanted: machine.Desired,

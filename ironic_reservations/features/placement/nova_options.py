@@ -45,4 +45,15 @@ OPTS = [
                     'flavor that requests only a slot of a node could place a '
                     'server on a compute host, where none of its resources '
                     'would be counted.'),
+    cfg.FloatOpt('min_up_ratio', default=0.5, min=0, max=1,
+                 help='Minimum ratio of the compute hosts open to leases '
+                      'whose services Nova has to show as up, of those that '
+                      'are enabled. If fewer are up, the reason is probably '
+                      'one that they share, such as a restart of RabbitMQ: '
+                      'for outage_grace, no more hosts count as down. 0 takes '
+                      'each host that Nova shows as down for down.'),
+    cfg.IntOpt('outage_grace', default=1800, min=0,
+               help='Time, in seconds, for which no more hosts count as down '
+                    'while fewer than min_up_ratio are up. Afterwards, their '
+                    'leases are flagged or moved.'),
 ]

@@ -67,8 +67,8 @@ def _repair_reservations(engine: Engine,
 
 
 def _repair(engine: Engine, difference: hold_audit.Difference) -> Repair:
-    if difference.kind is Kind.UNCOUNTED:
-        # The server belongs to its owner.
+    if difference.kind in (Kind.UNCOUNTED, Kind.FAILED_MIGRATION):
+        # The server belongs to its owner, and the migration to Nova.
         return Repair(difference, False, difference.detail)
     try:
         view = placement_audit.check_host(engine, difference.node_uuid,

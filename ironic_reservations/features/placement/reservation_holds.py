@@ -194,7 +194,7 @@ def _end(engine: Engine, reservation: node_reservation.Reservation) -> None:
     def attempt() -> bool:
         with engine.database.write() as connection:
             return drop_unused.drop_unused(
-                connection, reservation.uuid, reservation.node_uuid,
+                engine, connection, reservation.uuid, reservation.node_uuid,
                 engine.clock())
     if retry.until_committed(attempt):
         engine.announcer.notify(announce.DELETE, reservation,

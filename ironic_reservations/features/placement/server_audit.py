@@ -37,7 +37,7 @@ LOG = log.getLogger(__name__)
 
 def find(engine: Engine, hosts: Mapping[str, str]
          ) -> list[hold_audit.Difference]:
-    """Return the servers that use more than Placement counts.
+    """Return the servers and migrations that Placement counts wrongly.
 
     :param hosts: the names of compute hosts by the uuids of their providers.
     """
@@ -45,12 +45,16 @@ def find(engine: Engine, hosts: Mapping[str, str]
         return []
     found: list[hold_audit.Difference] = []
     try:
+        # Only hosts with servers or such migrations are read in Placement.
+        failed = ([*engine.nova.migrations(
+            status=nova_client.FAILED)] if hosts
+                  else [])
         for host, name in sorted(hosts.items()):
-            there = _compare(engine, engine.nova, host, name)
+            there = _compare(engine, engine.nova, host, name, failed)
             if there:
                 # The reads are not of one moment, so a difference has to be
                 # found twice.
-                again = _compare(engine, engine.nova, host, name)
+                again = _compare(engine, engine.nova, host, name, failed)
                 found += [each for each in there if each in again]
     except errors.NovaUnavailable as exc:
         # The audit continues without servers.
@@ -59,10 +63,13 @@ def find(engine: Engine, hosts: Mapping[str, str]
 
 
 def _compare(engine: Engine, nova: nova_client.Nova, host: str,
-             name: str) -> list[hold_audit.Difference]:
+             name: str, failed: Iterable[nova_client.Migration]
+             ) -> list[hold_audit.Difference]:
     servers = [planner.Server(each.uuid, each.vcpus, each.extra_specs)
                for each in _on(nova, name)]
-    if not servers:
+    migrations = {each.uuid: each.server for each in failed
+                  if name in each.hosts}
+    if not servers and not migrations:
         return []
     client = hold_calls.client(engine)
     allocated = client.consumers_on(host)
@@ -72,7 +79,7 @@ def _compare(engine: Engine, nova: nova_client.Nova, host: str,
     rows = lease_provider_audit.read(engine)
     return list(planner.compare(host, servers, allocated, offered, {
         machine.class_of(ident)
-        for ident in rows.counts.keys() | rows.in_work}))
+        for ident in rows.counts.keys() | rows.in_work}, migrations))
 
 
 def _on(nova: nova_client.Nova, name: str) -> Iterable[nova_client.Server]:

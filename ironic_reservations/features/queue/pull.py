@@ -32,14 +32,13 @@ from oslo_log import log
 
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import planned_change
 from ironic_reservations.engine.leases import replan as lease_replan
-from ironic_reservations.features.limits import limit_checks
-from ironic_reservations.features.limits import limits
 from ironic_reservations.features.open_dates import rows as db_open_dates
 from ironic_reservations.features.queue import long_queue
 from ironic_reservations.model import leases
@@ -112,10 +111,10 @@ def _plan(engine: Engine, lease_id: str,
     before = lease_find.get(engine, lease_id)
     if not before.waits or before.queued is None or before.start <= now:
         return change.Planned(False)
-    allowed = limits.of(engine.conf, 'leases',
-                        projects=before.project_id is not None)
-    project = limit_checks.project(engine, allowed, before.project_id, now,
-                                   before.id)
+    allowed = ceiling.limits_of(engine, 'leases',
+                                before.project_id is not None)
+    project = ceiling.of_project(engine, allowed, before.project_id, now,
+                                 before.id)
     length = before.end - before.start
     start = lease_replan.earliest(
         engine, before, before.queued.wanted, now, project,

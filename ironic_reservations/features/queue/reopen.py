@@ -22,8 +22,8 @@ from oslo_config import cfg
 from ironic_reservations import errors
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import request_checks
-from ironic_reservations.features.limits import limits
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from ironic_reservations.model import time_text
 
 

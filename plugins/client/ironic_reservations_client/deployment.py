@@ -28,6 +28,7 @@ from ironic_reservations_client import errors
 from ironic_reservations_client import lease
 from ironic_reservations_client import nodes
 from ironic_reservations_client import reservation
+from ironic_reservations_client import times
 from ironic_reservations_client import waiting
 
 _POLL = 2.0
@@ -116,7 +117,8 @@ def _why_not(found: lease.Lease) -> str:
         return (f'The lease {found.name} ({found.id}) is over '
                 f'({found.status}): its nodes are not yours any more.')
     return (f'The lease {found.name} ({found.id}) has not started: it is '
-            f'{found.status}, and its start is at {found.start_date} (UTC). '
+            f'{found.status}, and starts at '
+            f'{times.shown(times.parsed(found.start_date))}. '
             + (f'It is waiting for: {found.waiting} ' if found.waiting else '')
             + f'"reservation lease plan {found.name} --wait" waits for it.')
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 import contextlib
@@ -54,8 +55,7 @@ class Lease(resource.Resource):
     @property
     def node_uuids(self) -> list[str]:
         """The nodes that are promised, by their UUIDs."""
-        return [node['uuid'] for reservation in self.reservations
-                for node in reservation['nodes']]
+        return _node_uuids(self.to_dict())
 
 
 class LeaseManager(resource.Collection[Lease]):
@@ -98,15 +98,24 @@ class LeaseManager(resource.Collection[Lease]):
                          **payload.once(key, dry_run))
 
     def list(self, project: str | None = None, limit: int | None = None,
-             marker: str | None = None) -> builtins.list[Lease]:
+             marker: str | None = None, **chosen: Any
+             ) -> builtins.list[Lease]:
         """List the leases that the caller may see, the oldest first.
 
         :param project: only those of this project.
         :param limit: the largest number to return; all by default.
         :param marker: start after the lease of this id.
+        :param chosen: only those that match: ``name``; ``statuses``;
+            ``node``, the UUID of one that they have; ``since``, the time
+            after which they end; ``until``, before which they start.
         """
-        return self._list({'project': project, 'marker': marker,
-                           'limit': limit or None}, limit)
+        asked = resources.LEASE_FILTER.body(**chosen)
+        statuses = [each.upper() for each in asked.pop('status', ())]
+        return self._list(
+            {'project': project, 'marker': marker, 'limit': limit or None,
+             **asked, 'status': ','.join(statuses) or None}, limit,
+            # A service before 1.27 sends leases that do not match, too.
+            matches=lambda info: _matches(info, statuses, **asked))
 
     def find(self, ident: str) -> Lease:
         """Get one lease by its id or by its name.
@@ -118,7 +127,7 @@ class LeaseManager(resource.Collection[Lease]):
         if uuidutils.is_uuid_like(ident):
             return self.get(ident)
         return self._named(
-            ident, self.list(), over, 'lease',
+            ident, self.list(name=ident), over, 'lease',
             ' that you may see. "reservation lease list" lists your leases.')
 
     def change(self, lease_id: str, *, dry_run: bool = False,
@@ -206,6 +215,28 @@ def _carried_out(found: Lease) -> bool:
         return all(node['state'] == 'bound' for part in found.reservations
                    for node in part['nodes'])
     return found.status in ('TERMINATED', 'ERROR')
+
+
+def _matches(info: Mapping[str, Any], statuses: Collection[str],
+             **asked: str) -> bool:
+    return all((
+        asked.get('name') in (None, info['name']),
+        not statuses or info['status'] in statuses,
+        'node' not in asked or asked['node'] in _node_uuids(info),
+        'from' not in asked or _instant(info['end_date']) > _instant(
+            asked['from']),
+        'to' not in asked or _instant(info['start_date']) < _instant(
+            asked['to'])))
+
+
+def _instant(text: str) -> datetime.datetime:
+    return (datetime.datetime.now(datetime.UTC) if text == times.NOW
+            else times.parsed(text))
+
+
+def _node_uuids(info: Mapping[str, Any]) -> builtins.list[str]:
+    return [node['uuid'] for reservation in info['reservations']
+            for node in reservation['nodes']]
 
 
 def over(lease: Lease) -> bool:

@@ -39,6 +39,8 @@ from ironic_reservations_client import errors
 from ironic_reservations_client import fields
 from ironic_reservations_client import session
 
+_PAGE = 1000
+
 
 class Resource(base.Resource):
     """A resource, whose attributes are the fields of the API.
@@ -166,12 +168,16 @@ class Collection(Manager[_R]):
         self._transport.send('DELETE', self._path(ident))
 
     def _list(self, query: Mapping[str, Any], most: int | None = None,
-              pages: bool = True, **given: Any) -> builtins.list[_R]:
+              pages: bool = True,
+              matches: Callable[[Mapping[str, Any]], bool] | None = None,
+              **given: Any) -> builtins.list[_R]:
         """Return resources, page by page.
 
         :param query: of the first page; values that are ``None`` are ignored.
         :param most: the largest number to return; all by default.
         :param pages: whether to ask for more than one.
+        :param matches: checks whether a resource was asked for, if an older
+            service may send others.
         """
         asked = {name: str(value) for name, value in query.items()
                  if value is not None}
@@ -179,13 +185,18 @@ class Collection(Manager[_R]):
         while True:
             _response, page = self._transport.send(
                 'GET', self._path(), params=asked, **given)
-            found += [self._transport.made(self, each)
-                      for each in page[self.describes.plural]]
+            sent = page[self.describes.plural]
+            kept = [each for each in sent if matches is None or matches(each)]
+            found += [self._transport.made(self, each) for each in kept]
             following = page.get('next')
             if not (following and pages) or most and len(found) >= most:
                 return found[:most or None]
             asked = dict(parse.parse_qsl(parse.urlsplit(following).query,
                                          keep_blank_values=True))
+            if len(kept) < len(sent) and 'limit' in asked:
+                # The pages of a service that does not filter need not be
+                # as small as the result.
+                asked['limit'] = str(_PAGE)
 
     def _named(self, name: str, every: Iterable[_R],
                over: Callable[[_R], bool], thing: str, remark: str) -> _R:

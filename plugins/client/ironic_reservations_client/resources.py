@@ -156,6 +156,22 @@ LEASE = Resource('lease', 'leases', '/leases', (
     Field('updated_at', Kind.INSTANT),
     Field('moves', Kind.OBJECT, since='1.15')), key='id', of_leases=True)
 
+#: The filters of the list of leases.
+LEASE_FILTER = Resource('filter', '', '', (
+    Field('name', create='Only list leases with this name.'),
+    Field('status', Kind.TEXTS, python='statuses', metavar='<status>',
+          create='Only list leases with this status: PENDING, STARTING, '
+                 'ACTIVE, TERMINATING, TERMINATED, DELETING or ERROR. '
+                 f'{_MANY}'),
+    Field('node', create='Only list leases that have, or are planned on, this '
+                         'node (name or UUID).'),
+    Field('from', Kind.INSTANT, python='since', answered=False,
+          create='Only list leases that end after this time.'),
+    Field('to', Kind.INSTANT, python='until', option='--until',
+          answered=False,
+          create='Only list leases that start before this time.')),
+    since='1.27')
+
 HOST = Resource('host', 'hosts', '/os-hosts', (
     Field('id', shown=Shown.ALWAYS),
     Field('name', shown=Shown.ALWAYS),
@@ -266,5 +282,5 @@ CALENDAR = Resource('calendar', '', '/calendar', (
     Field('origin', Kind.INSTANT)),
     since='1.7', lacking='has no calendar: that')
 
-ALL = (RESERVATION, REQUIREMENT, PART, LEASE, HOST, MAINTENANCE, LIMITS,
-       USAGE, AVAILABILITY, CALENDAR)
+ALL = (RESERVATION, REQUIREMENT, PART, LEASE, LEASE_FILTER, HOST,
+       MAINTENANCE, LIMITS, USAGE, AVAILABILITY, CALENDAR)

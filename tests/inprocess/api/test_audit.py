@@ -30,6 +30,7 @@ from pycadf import identifier
 from pycadf import reason as cadf_reason
 from pycadf import resource
 
+from ironic_reservations.engine import audit_trail
 from ironic_reservations.engine import sweep
 from ironic_reservations.features.audit import audit
 from tests.inprocess.api import asking
@@ -96,7 +97,7 @@ class TestAudit(asking.AskingCase):
             'reservation.no_node_available',
             self._events()[1]['reason']['policyType'])
         self.assertEqual(
-            {(audit.digest(proof),), (audit.identifier('unknown'),)},
+            {(audit_trail.digest(proof),), (audit.identifier('unknown'),)},
             {*self._told('target.id')})
         for secret in (proof, proof[:8], proof.replace('-', '')):
             self.assertNotIn(secret, self.logged.output)
@@ -113,7 +114,7 @@ class TestAudit(asking.AskingCase):
         sweep.sweep(self.served.engine)
         self.assertEqual(
             ('delete', 'success', 'service', 'ironic-reservations',
-             audit.digest(proof), 'expired'),
+             audit_trail.digest(proof), 'expired'),
             self._told('action', 'outcome', 'observer.name', 'initiator.name',
                        'target.id', 'reason.reasonCode')[-1])
 
@@ -129,7 +130,7 @@ class TestAudit(asking.AskingCase):
             for host in ('17', 'rack-7'):
                 self.ask('DELETE', f'/v1/os-hosts/{host}', 403)
             self.served.engine.announcer.audit.record(
-                audit.Way.GUARD, 'deny', 'node', 'rack-7')
+                audit_trail.Way.GUARD, 'deny', 'node', 'rack-7')
         events = self._events()
         self.assertEqual(7, len(events))
         self.assertEqual(
@@ -150,13 +151,13 @@ class TestAudit(asking.AskingCase):
         self._reserve()
         self._reserve(409)
         record = self.served.engine.announcer.audit.record
-        for way in audit.Way:
+        for way in audit_trail.Way:
             record(way, 'update', 'lease', str(uuid.uuid4()))
         for action in ('create', 'update', 'delete', 'allow', 'deny'):
-            record(audit.Way.GUARD, action, 'node', 'rack-7', status=403,
+            record(audit_trail.Way.GUARD, action, 'node', 'rack-7', status=403,
                    code='guard.reserved', address='127.0.0.1', name='PUT')
-        record(audit.Way.SERVICE, 'delete', 'reservation',
-               audit.digest('proof'), code='expired')
+        record(audit_trail.Way.SERVICE, 'delete', 'reservation',
+               audit_trail.digest('proof'), code='expired')
         events = self._events()
         self.assertEqual(11, len(events))
         for each in events:

@@ -98,6 +98,12 @@ class NoauthFeedTest(asking.AskingCase):
         self.assertEqual(NASTY, events[
             f'{nasty["id"]}@ironic-reservations']['summary'])
 
+    def test_programs_are_told_how_often_to_read(self) -> None:
+        """Both properties have a duration of the format."""
+        lines = self.read(self.new_token()).body.split(b'\r\n')
+        self.assertLessEqual({b'REFRESH-INTERVAL;VALUE=DURATION:PT15M',
+                              b'X-PUBLISHED-TTL:PT15M'}, {*lines})
+
     def test_control_characters(self) -> None:
         """In names, they end no line and begin no event."""
         now = datetime.datetime.now(datetime.UTC)

@@ -87,6 +87,49 @@ class _Asked:
                 path = path and path[path.index('/v1'):]
             self.assertEqual(expected, found)
 
+    def test_filters_of_leases(self) -> None:
+        """Each filter, with and without pages, which keep it."""
+        self.serve()
+        nodes = [self.served.ironic.add(name=name, resource_class=name,
+                                        owner='red').uuid
+                 for name in ('gold', 'lead')]
+        for name in ('gold', 'lead'):
+            self.send('POST', '/v1/os-hosts', {'name': name}, 201, **_OPERATOR)
+        for name, day, kind in (('a', 1, 'gold'), ('b', 2, 'gold'),
+                                ('b', 4, 'gold'), ('b', 4, 'lead')):
+            self.send('POST', '/v1/leases', {
+                'name': name, 'start_date': f'2050-01-0{day} 10:00',
+                'end_date': f'2050-01-0{day} 18:00', 'reservations': [
+                    {'resource_type': 'physical:host', 'min': 1, 'max': 1,
+                     'resource_properties':
+                         f'["==", "$resource_class", "{kind}"]'}]}, 201)
+        every = [lease['id'] for lease
+                 in self.send('GET', '/v1/leases')['leases']]
+        for query, expected in (
+                ('name=b', every[1:]), ('name=B', []),
+                ('status=PENDING', every), ('status=ACTIVE,ERROR', []),
+                ('status=TERMINATED', []),
+                (f'node={nodes[0]}', every[:3]),
+                (f'node={nodes[1]}', every[3:]),
+                ('from=2050-01-02 18:00', every[2:]),
+                ('to=2050-01-02 10:00', every[:1]),
+                ('from=now&to=now', []),
+                ('from=2050-01-01T18:00Z&to=2050-01-04T11:00%2B01:00',
+                 every[1:2]),
+                (f'name=b&status=PENDING,ACTIVE&node={nodes[0]}'
+                 '&from=2050-01-02 00:00&to=2050-01-05 00:00', every[1:3])):
+            for limit in ('', '&limit=1'):
+                path, found = f'/v1/leases?{query}{limit}', []
+                while path is not None:
+                    page = self.send(
+                        'GET', path.replace(' ', '%20'),
+                        version='reservation 1.0, baremetal-reservation 1.27',
+                        **_RED)
+                    found += [each['id'] for each in page['leases']]
+                    path = page.get('next')
+                    path = path and path[path.index('/v1'):]
+                self.assertEqual(expected, found, query + limit)
+
     def test_pages_of_hosts(self) -> None:
         self.serve()
         for name in ('a', 'b'):

@@ -74,3 +74,32 @@ class TestLeaseList(asking.AskingCase):
         first = self.ask('GET', '/v1/leases?limit=1')['leases'][0]
         shown = self.ask('GET', f'/v1/leases/{first["id"]}')
         self.assertEqual('TERMINATED', shown['lease']['status'])
+
+    def test_filters_keep_to_what_is_listed(self) -> None:
+        """A filter adds no leases that ended long ago, except in pages."""
+        version = asking.since(27)
+        for query, expected in (
+                ('status=TERMINATED', ['3']),
+                ('status=TERMINATED&limit=9', ['1', '3']),
+                ('name=1', []), ('name=1&limit=9', ['1'])):
+            found = self.ask('GET', f'/v1/leases?{query}', version=version)
+            self.assertEqual(expected, [each['name'] for each
+                                        in found['leases']], query)
+
+    def test_filters_are_of_their_version(self) -> None:
+        """For Blazar's clients they are unknown, and so are ignored."""
+        for version in (None, 'reservation 1.0', asking.since(26)):
+            found = self.ask('GET', '/v1/leases?name=none&status=odd&node=x'
+                             '&from=never', version=version)
+            self.assertEqual(2, len(found['leases']), version)
+
+    def test_filters_that_cannot_be_read(self) -> None:
+        """They are refused, with the values that are possible."""
+        for query, sentence in (
+                ('status=DONE', "status: 'DONE' is not one of PENDING"),
+                ('node=n1', "node: 'n1' is not a UUID"),
+                ('from=never', 'from: never is an invalid date'),
+                ('name=', 'name: a name of 1 to 80')):
+            refused = self.ask('GET', f'/v1/leases?{query}', 400,
+                               version=asking.since(27))
+            self.assertIn(sentence, refused['error_message'])

@@ -19,8 +19,9 @@ import uuid
 
 import testtools
 
+from ironic_reservations.features.limits import configured
 from ironic_reservations.features.limits import limit_usage
-from ironic_reservations.features.limits import limits
+from ironic_reservations.model import limits
 from tests.inprocess.api import asking
 from tests.inprocess.api import world
 
@@ -135,7 +136,7 @@ class TestLimits(_Served):
     def test_every_limit_has_its_unit(self) -> None:
         """Each answer has the unit."""
         self.assertEqual(
-            {name for by in (limits.BY_GROUP, limits.BY_CLASS)
+            {name for by in (configured.BY_GROUP, configured.BY_CLASS)
              for names in by.values() for name in names},
             set(limit_usage.UNITS))
 

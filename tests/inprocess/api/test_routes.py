@@ -85,16 +85,26 @@ class TestRoutes(testtools.TestCase):
 
     def test_paths_of_a_feature_that_is_left_out_are_not_found(self) -> None:
         """All other paths are served as before."""
-        left = root.routes(self._root(
-            dataclasses.replace(self.world.engine, features=())))
-        found = strict.Strict(_unreachable, left, 1)
-        gone = self.routes.keys() - left.keys()
+        every = self.world.engine.features
+        gone: list[tuple[str, ...]] = []
+        for each in every:
+            left = root.routes(self._root(dataclasses.replace(
+                self.world.engine, all_features=tuple(
+                    other for other in every if other is not each))))
+            found = strict.Strict(_unreachable, left, 1)
+            for path in self.routes.keys() - left.keys():
+                gone.append(path)
+                refused = self.assertRaises(
+                    errors.ResourceNotFound, found._find, '/' + '/'.join(path))
+                self.assertEqual('There is nothing at this path.',
+                                 str(refused))
+        none = root.routes(self._root(
+            dataclasses.replace(self.world.engine, all_features=())))
+        self.assertEqual(sorted(self.routes.keys() - none.keys()),
+                         sorted(gone))
         self.assertEqual({'calendar', 'leases', 'leases.ics', 'limits',
                           'maintenances', 'usage'}, {
             path[1] for path in gone})
-        for path in gone:
-            self.assertRaises(errors.ResourceNotFound, found._find,
-                              '/' + '/'.join(path))
 
     def test_an_id_is_nothing_else(self) -> None:
         """Controllers have attributes of the same names."""

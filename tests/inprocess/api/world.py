@@ -128,7 +128,7 @@ class World(fixtures.Fixture):
         if not self.conf.database.connection:
             pathlib.Path(self.conf.state_path, 'reservations.sqlite'
                          ).write_bytes(world.empty_sqlite())
-        migrate.ensure_sqlite(self.engine.database)
+        migrate.at_start(self.engine.database)
         self.app = self.make_app()
 
     def look_outside(self) -> None:

@@ -78,7 +78,8 @@ class Commands:
                  str(listener.fileno())], cwd=_ROOT, stdin=subprocess.PIPE,
                 # NOTE: that of a worker has its results.
                 stdout=subprocess.DEVNULL, pass_fds=[listener.fileno()],
-                env={**os.environ, 'PYTHONPATH': str(_ROOT)})
+                env={**os.environ, 'PYTHONPATH': os.pathsep.join(
+                    (str(_ROOT), str(_ROOT / 'plugins/client')))})
 
     def run(self, args: Sequence[str], environment: Mapping[str, str],
             timeout: float, folder: str | os.PathLike[str] | None = None

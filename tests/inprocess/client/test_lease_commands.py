@@ -123,7 +123,7 @@ class LeaseCommandsTest(base.ClientTestCase):
         self.assertEqual('2050-07-01T10:00:00+02:00', made['start_date'])
         shown = self.json_of(*LEASE, 'show', self.name)
         self.assertEqual(
-            (made['id'], '2050-07-01T08:00:00.000000'),
+            (made['id'], '2050-07-01T08:00:00+00:00'),
             (shown['id'], shown['start_date']))
         table = self.command(*LEASE, 'show', self.name, '--local').stdout
         self.assertIn('time: 2050-07-01 10:00:00 CEST', table)
@@ -160,8 +160,8 @@ class LeaseCommandsTest(base.ClientTestCase):
         made = self.json_of(*LEASE, 'create', self.name, '--hosts', '2',
                             *window, *self.of_kind())
         self.assertEqual(
-            ('PENDING', '2050-01-01T10:00:00.000000',
-             '2050-01-01T12:00:00.000000'),
+            ('PENDING', '2050-01-01T10:00:00+00:00',
+             '2050-01-01T12:00:00+00:00'),
             (made['status'], made['start_date'], made['end_date']))
         nodes = made['reservations'][0]['nodes']
         self.assertEqual({node.name for node in self.enrolled[:2]},
@@ -231,10 +231,10 @@ class LeaseCommandsTest(base.ClientTestCase):
         self.assertEqual(made['id'], self.json_of(*asked)['id'])
 
         longer = self.json_of(*LEASE, 'set', self.name, '--extend', '30m')
-        self.assertEqual('2050-02-01T12:30:00.000000', longer['end_date'])
+        self.assertEqual('2050-02-01T12:30:00+00:00', longer['end_date'])
         tried = self.json_of(*LEASE, 'set', self.name, '--shorten', '1h',
                              '--dry-run')
-        self.assertEqual('2050-02-01T11:30:00.000000', tried['end_date'])
+        self.assertEqual('2050-02-01T11:30:00+00:00', tried['end_date'])
         smaller = self.json_of(*LEASE, 'set', made['id'], '--give-back',
                                self.enrolled[0].name)
         reservation, = smaller['reservations']
@@ -246,7 +246,7 @@ class LeaseCommandsTest(base.ClientTestCase):
 
         listed = [each for each in self.json_of(*LEASE, 'list', '--long')
                   if each['id'] == made['id']]
-        self.assertEqual([(self.name, '2050-02-01T12:30:00.000000', 1)],
+        self.assertEqual([(self.name, '2050-02-01T12:30:00+00:00', 1)],
                          [(each['name'], each['end_date'], each['nodes'])
                           for each in listed])
         gone = self.command(*LEASE, 'delete', self.name)
@@ -262,8 +262,8 @@ class LeaseCommandsTest(base.ClientTestCase):
             *LEASE, 'set', self.name, '--between', '2050-03-01 10:00',
             '2050-03-09 10:00', '--duration', '2d', '--fix-before', '1h')
         self.assertEqual(
-            (['2050-03-01T10:00:00.000000', '2050-03-09T10:00:00.000000'],
-             2 * 86400, 3600, '2050-03-01T10:00:00.000000'),
+            (['2050-03-01T10:00:00+00:00', '2050-03-09T10:00:00+00:00'],
+             2 * 86400, 3600, '2050-03-01T10:00:00+00:00'),
             tuple(changed[key] for key in (
                 'between', 'duration', 'fix_before', 'start_date')))
         for options in (('--duration', '1d', '--start-date', '+1d'),
@@ -324,7 +324,7 @@ class LeaseCommandsTest(base.ClientTestCase):
                  '2050-03-01 08:00', '--until', '2050-03-01 16:00',
                  '--hosts', '2', '--duration', '3h')
         found = self.json_of(*asked)
-        self.assertEqual('2050-03-01T12:00:00.000000', found['earliest'])
+        self.assertEqual('2050-03-01T12:00:00+00:00', found['earliest'])
         self.assertEqual(
             [(self.kind, 2, [('08', 2), ('10', 1), ('12', 2)])],
             [(each['resource_class'], each['hosts'],
@@ -337,7 +337,7 @@ class LeaseCommandsTest(base.ClientTestCase):
         self.assertNotIn('\x1b', drawn)
         slots = self.json_of(*asked, '--slots', '3')['slots']
         self.assertEqual(
-            [('2050-03-01T12:00:00.000000', '2050-03-01T15:00:00.000000')],
+            [('2050-03-01T12:00:00+00:00', '2050-03-01T15:00:00+00:00')],
             [(each['start_date'], each['end_date']) for each in slots])
         drawn = self.command(*asked, '--slots', '3').stdout
         self.assertIn('  2050-03-01 12:00:00 UTC until 2050-03-01 15:00:00 '

@@ -111,7 +111,7 @@ class LeaseDeployTest(base.ClientTestCase):
             '--duration', '2h', *self.of_kind)
         for ident in (later, made['id'], made['reservations'][0]['id']):
             self.refused(f'The lease {later} ({made["id"]}) has not started: '
-                         'it is PENDING, and its start is at 2050-02-01',
+                         'it is PENDING, and starts at 2050-02-01',
                          *RESERVATION, 'deploy', ident, '--all')
         nobody = str(uuid.uuid4())
         self.refused('There is no reservation and no lease '

@@ -14,14 +14,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+import datetime
 import json
+import re
 from typing import Any
 import uuid
 
+from ironicclient import client as ironic_client
+import openstack
+
+from ironic_reservations_client import lease
+from ironic_reservations_client.sdk import leases
 from tests.inprocess.client import base
 
 RESERVATION = ('baremetal', 'reservation')
 LEASE = (*RESERVATION, 'lease')
+
+
+_TIME = re.compile(r'\d{4}-\d\d-\d\d.\d\d:\d\d')
+_ISO = re.compile(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?\+00:00')
+
+
+def _texts(found: Any) -> Iterator[str]:
+    """Yield the texts in a document."""
+    if isinstance(found, dict):
+        found = [*found.values()]
+    if isinstance(found, str):
+        yield found
+    elif isinstance(found, list):
+        for each in found:
+            yield from _texts(each)
 
 
 class LeaseWaitsTest(base.ClientTestCase):
@@ -90,8 +113,35 @@ class LeaseWaitsTest(base.ClientTestCase):
                 (('--node', self.nodes()[0].uuid), [])):
             self.assertEqual(wanted, [each['id'] for each in self.json_of(
                 *LEASE, 'list', *words)], words)
+        self.refused("'DONE' is not one of PENDING, STARTING", *LEASE, 'list',
+                     '--status', 'done')
+        self._check_libraries(ids)
         for each in ids:
             self.command(*LEASE, 'delete', each)
+
+    def _check_libraries(self, ids: list[str]) -> None:
+        """Check the filters of both libraries, and of an older service."""
+        client = ironic_client.get_client(
+            '1', endpoint=self.ironic.url, os_ironic_api_version='1.95')
+        conn = openstack.connect(
+            load_yaml_config=False, load_envvars=False, auth_type='none',
+            endpoint=self.ironic.url)
+        node = self.enrolled[0].uuid
+        second = datetime.datetime(2050, 3, 2)
+        for chosen, wanted in (
+                ({'node': node}, ids),
+                ({'name': f'{self.name}-2'}, ids[1:2]),
+                ({'node': node, 'statuses': ['pending', 'ERROR']}, ids),
+                ({'node': node, 'statuses': ['ACTIVE']}, []),
+                ({'node': node, 'since': second}, ids[1:]),
+                ({'node': node, 'until': second}, ids[:1]),
+                ({'node': node, 'until': 'now'}, []),
+                ({'node': node, 'since': 'now', 'limit': 2}, ids[:2])):
+            for found in (
+                    lease.LeaseManager(client).list(**chosen),
+                    lease.LeaseManager(client, version='1.26').list(**chosen),
+                    leases.leases(conn, **chosen)):
+                self.assertEqual(wanted, [each.id for each in found], chosen)
 
     def test_refusals_as_json(self) -> None:
         """With reasons and offers; the sentence is where it always was."""
@@ -133,6 +183,31 @@ class LeaseWaitsTest(base.ClientTestCase):
         self.assertTrue(json.loads(done.stdout)['end_date'] > '2050-05-02')
         for each in (made, other):
             self.command(*LEASE, 'delete', each['id'])
+
+    def test_json_has_one_format_of_time(self) -> None:
+        """The API has three: ours, and two of Blazar's."""
+        made = self.json_of(*LEASE, 'create', self.name, '--start-date',
+                            '2050-06-01', '--duration', '1d', *self.of_kind)
+        node, = self.nodes()
+        held = self.json_of(*RESERVATION, 'create', node.name)
+        window = self.json_of(
+            *RESERVATION, 'maintenance', 'create', 'later', '--start-date',
+            '2050-07-01', '--end-date', '2050-07-02', '--node', node.name)
+        found = [made, held, window, *(
+            self.json_of(*RESERVATION, *words) for words in (
+                ('lease', 'show', self.name), ('lease', 'plan', self.name),
+                ('lease', 'list', '--long'), ('list', '--long'),
+                ('host', 'list', '--long'), ('maintenance', 'list', '--long'),
+                ('availability', *self.of_kind),
+                ('calendar', '--hosts', *self.of_kind)))]
+        times = [each for each in _texts(found) if _TIME.match(each)]
+        self.assertEqual([], [each for each in times
+                              if not _ISO.fullmatch(each)])
+        self.assertTrue({'2050-06-01T00:00:00+00:00',
+                         '2050-07-01T00:00:00+00:00'} <= {*times})
+        self.command(*LEASE, 'delete', self.name)
+        self.command(*RESERVATION, 'delete', held['uuid'])
+        self.command(*RESERVATION, 'maintenance', 'delete', window['uuid'])
 
     def test_tables_of_reservations_have_names(self) -> None:
         """Beside the UUIDs, which programs get alone."""

@@ -104,6 +104,25 @@ class RetryAfterTest(testtools.TestCase):
             self.assertEqual(429, refused.http_status)
             self.assertIn('Wait a moment.', str(refused))
 
+    def test_no_refusal_with_a_time_breaks_a_command(self) -> None:
+        """Each kind of refusal is an error of its status, with its words."""
+        kinds = [kind for kind in vars(errors).values()
+                 if isinstance(kind, type)
+                 and issubclass(kind, errors.ReservationError)
+                 and (kind.retry_after is not None
+                      or issubclass(kind, errors.TooManyAttempts))]
+        self.assertLessEqual({errors.Contention, errors.DatabaseUnavailable,
+                              errors.TooManyFailures}, {*kinds})
+        for kind in kinds:
+            error = (kind('Wait a moment.', 7)
+                     if issubclass(kind, errors.TooManyAttempts)
+                     else kind('Wait a moment.'))
+            for answer_to in (_guards, _ours):
+                self.left = [(error, answer_to)] * 2
+                refused = self.assertRaises(exc.HttpError, self._deploy)
+                self.assertEqual(kind.status, refused.http_status, kind)
+                self.assertIn('Wait a moment.', str(refused))
+
     def test_others_are_told_when_to_try_again(self) -> None:
         error = errors.TooManyAttempts('Wait a moment.', 7)
         for answer_to in (_guards, _ours):

@@ -70,7 +70,7 @@ class NewerIronicTestCase(base.GuardTestCase):
     def test_reconciler_says_it_once(self) -> None:
         conf = self.config()
         made = build.engine(conf, ironic.Ironic.over_http(conf))
-        migrate.ensure_sqlite(made.database)
+        migrate.at_start(made.database)
         nodes = loops.nodes(made, queue.SimpleQueue())
         with self.newer():
             nodes.one_pass()

@@ -158,8 +158,9 @@ class TestServers(TestCase):
                    for server in [self.there.boot('f1') for _ in range(5)]}
         self.assertEqual(servers, {
             each.uuid: each.server
-            for each in self.client.migrations('finished')})
-        self.assertEqual([], list(self.client.migrations('reverting')))
+            for each in self.client.migrations(status='finished')})
+        self.assertEqual([], list(self.client.migrations(
+            status='reverting')))
         server = min(servers.values())
         self.assertTrue(self.client.server(server).resized)
         self.assertTrue(self.client.confirm_resize(server).done)
@@ -167,14 +168,16 @@ class TestServers(TestCase):
         self.assertIs(Outcome.AGAIN,
                       self.client.confirm_resize(server).outcome)
 
-    def test_hypervisor_is_usable_if_it_is_up_and_enabled(self) -> None:
-        there = {('up', 'enabled'): True, ('down', 'enabled'): False,
-                 ('up', 'disabled'): False, ('down', 'disabled'): False}
+    def test_hypervisor_is_up_or_down_and_enabled_or_disabled(self) -> None:
+        there = {('up', 'enabled'): (True, True),
+                 ('down', 'enabled'): (False, True),
+                 ('up', 'disabled'): (True, False),
+                 ('down', 'disabled'): (False, False)}
         self.there.hypervisors = {
             f'host-{number}': each for number, each in enumerate(there)}
         self.assertEqual([*there.values()], [
-            each.usable for each in self.client.hypervisors()])
-        self.assertFalse(self.client.hypervisor('host-1').usable)
+            (each.up, each.enabled) for each in self.client.hypervisors()])
+        self.assertFalse(self.client.hypervisor('host-1').up)
         self.assertIsNone(self.client.hypervisor('host-7'))
 
     def test_server_in_the_middle_of_something_is_tried_again(self) -> None:

@@ -23,7 +23,7 @@ from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine.reservations import reserve
-from ironic_reservations.features.limits import limits
+from ironic_reservations.features.limits import configured
 from ironic_reservations.planner import pick
 from tests import leasing
 from tests import world
@@ -100,7 +100,7 @@ class _Behind:
             reserve.reserve(engine, pick.NodeRequest(
                 instance_uuid=world.new_uuid(), node_uuids=(nodes[number],),
                 project_id=leasing.PROJECT), world.ALL_NODES, None,
-                limits.of(engine.conf, 'reservations'))
+                configured.of(engine.conf, 'reservations'))
         self.assertEqual([True, False], self.meet(db_reservations, ask))
         self.assertEqual(1, len(self.world.reservations()))
 

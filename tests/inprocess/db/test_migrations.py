@@ -21,7 +21,9 @@ import sqlalchemy as sa
 
 from ironic_reservations.cmd import status
 from ironic_reservations.db import migrate
+from ironic_reservations.db import nodes
 from ironic_reservations.db import tables
+from ironic_reservations.model import mirrored_node
 from tests import servers
 from tests import world
 from tests.inprocess.db import migrating
@@ -252,6 +254,14 @@ class TestStatus(migrating.AtHeadTestCase, _Checked):
         self.assertEqual(0, code, said)
         self.assertIn('Database schema', said)
         self.assertIn('Success', said)
+
+    def test_nodes_that_no_process_follows_are_warned_of(self):
+        with self.database.write() as opened:
+            nodes.insert_node(opened, mirrored_node.Node(
+                '11111111-0000-0000-0000-000000000001'), NOON)
+        code, said = self._check()
+        self.assertEqual(1, code, said)
+        self.assertIn('No process follows', said)
 
     def test_unknown_revision_is_not(self):
         self.at_revision('0032')

@@ -44,11 +44,11 @@ class TestSeen(_SeenTestCase):
         self.world = self.new_world()
 
     def test_who_sends_it(self):
-        self.world.enrol(mirrored=False)
-        sent = self.sent_by(self.world, self.world.refresh)
+        (node,) = self.world.enrol()
+        sent = self.sent_by(self.world, lambda: self.world.reserve(node))
         (insert,) = (each for text, each in sent.items()
-                     if text.startswith('INSERT INTO nodes '))
-        self.assertEqual('ironic_reservations.db.store.Rows.insert',
+                     if text.startswith('INSERT INTO reservations '))
+        self.assertEqual('ironic_reservations.db.store.Rows.insert_one',
                          insert.sender)
         self.assertTrue(insert.text.endswith(' VALUES (?)'))
         self.assertFalse(insert.own)

@@ -20,6 +20,7 @@ from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import allocation_requests
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import reserve
+from ironic_reservations.lifecycle import admit
 from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
 from tests import servers
@@ -152,3 +153,28 @@ class TestAllocation(timelines.TestCase):
             lambda: self.world.reserve(self.first))
         self.assertEqual(self.second,
                          self._hold(self.first, self.second).node_uuid)
+
+    def test_project_gets_leased_candidates_without_a_proof(self):
+        """One of each lease; others get none, and nobody gets one unnamed."""
+        self.leasing.hosts(2, resource_class='gold')
+        mine = [self.leasing.create(1, 3, project_id='mine')
+                for _ in range(2)]
+        self.leasing.clock_passes(1)
+        nodes = [each.bookings[0].node_uuid for each in mine]
+        theirs = admit.Bearer('theirs', uses_leases=True)
+        self.assertRaises(errors.NoNodeAvailable, self._hold, *nodes,
+                          bearer=theirs)
+        holder = admit.Bearer('mine', uses_leases=True)
+        self.assertRaises(errors.NoNodeAvailable, self._hold, *nodes,
+                          bearer=admit.Bearer('mine'))
+        found = {}
+        for _ in range(2):
+            opened = self._hold(*nodes, bearer=holder, required=True)
+            found[opened.node_uuid] = opened.lease_reservation_id
+            self.allocation = world.new_uuid()
+        self.assertEqual(dict(zip(nodes, (
+            each.reservations[0].id for each in mine), strict=True)), found)
+        self.assertRaises(errors.ReservationRequired, self._hold, *nodes,
+                          bearer=holder, required=True)
+        self.assertIn(self._hold(bearer=holder).node_uuid,
+                      (self.first, self.second))

@@ -165,7 +165,8 @@ class TestCarryOut(timelines.TestCase):
         """Return a feature that joins all changes."""
         joined = _Feature(*args)
         self.leasing.engine = dataclasses.replace(
-            self.engine, features=(*self.engine.features, joined))
+            self.engine,
+            all_features=(*self.engine.all_features, joined))
         return joined
 
     def test_feature_is_asked_before_and_told_after(self):

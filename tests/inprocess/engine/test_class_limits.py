@@ -17,15 +17,19 @@ import json
 
 import hypothesis
 from hypothesis import strategies as st
+from oslo_context import context as oslo_context
 
 from ironic_reservations import errors
+from ironic_reservations import policies
+from ironic_reservations.api import caller_limits
 from ironic_reservations.engine import availability
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.features.limits import class_admission
+from ironic_reservations.features.limits import configured
 from ironic_reservations.features.limits import lease_limits
-from ironic_reservations.features.limits import limits
 from ironic_reservations.model import condition_text
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import allowance
 from tests import examples
@@ -110,8 +114,12 @@ class TestHosts(timelines.TestCase):
         self.assertEqual(2, len(lease.bookings))
 
     def test_who_may_exceed_limits_is_not_counted(self):
-        for allowed in (limits.NONE, limits.of(
-                self.world.conf, 'leases', exempt=True)):
+        conf = self.world.conf
+        for allowed in (limits.NONE, caller_limits.of(
+                self.engine, policies.Enforcer(conf, 'keystone'),
+                oslo_context.RequestContext(roles=('member',),
+                                            system_scope='all'),
+                'leases', leasing.PROJECT)):
             lease_create.create(self.engine, leasing.ask(
                 1, 2, leasing.wish(2, properties=_GOLD)), allowed=allowed)
 
@@ -145,7 +153,7 @@ class TestHosts(timelines.TestCase):
     def test_slots_are_those_that_would_be_accepted(self):
         """Of the class that is asked for, by its name or by properties."""
         self.leasing.create(1, 3, leasing.wish(2, properties=_GOLD))
-        caller = availability.Caller(leasing.PROJECT, limits.of(
+        caller = availability.Caller(leasing.PROJECT, configured.of(
             self.world.conf, 'leases'))
         for more, start in (({'resource_class': 'gold'}, 3),
                             ({'resource_properties': _GOLD}, 3),
@@ -162,7 +170,7 @@ class TestHosts(timelines.TestCase):
     def test_slots_of_a_class_of_properties_at_their_limits(self):
         """The class is not put into them: they may be as large as may be."""
         self.leasing.create(1, 3, leasing.wish(2, properties=_GOLD))
-        caller = availability.Caller(leasing.PROJECT, limits.of(
+        caller = availability.Caller(leasing.PROJECT, configured.of(
             self.world.conf, 'leases'))
         other = ['!=', '$id', 'x']
         deep = ['==', '$id', 'x']

@@ -17,8 +17,8 @@ from ironic_reservations.engine import hosts
 from ironic_reservations.engine import leasable
 from ironic_reservations.engine.leases import change
 from ironic_reservations.engine.leases import heal as lease_heal
-from ironic_reservations.features.limits import limits
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from tests import leasing
 from tests.inprocess.engine import timelines
 

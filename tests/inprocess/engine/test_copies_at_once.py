@@ -14,14 +14,14 @@
 
 import fixtures
 
+from ironic_reservations.engine import earlier
 from ironic_reservations.engine.reservations import reserve
-from ironic_reservations.features.keys import request_keys
 from ironic_reservations.features.keys import rows as db_keys
-from ironic_reservations.features.limits import limits
 from ironic_reservations.features.maintenance import (
     create as maintenance_create,
 )
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from ironic_reservations.planner import pick
 from tests import leasing
 from tests import servers
@@ -88,7 +88,7 @@ class TestCopiesAtOnce(timelines.TestCase):
         asked = maintenance_create.WindowRequest(
             'firmware', 'New firmware', leasing.at(2), leasing.at(1),
             (self.nodes[0],))
-        key = request_keys.of_request('maintenance', None, 'k', asked)
+        key = earlier.of_request('maintenance', None, 'k', asked)
         made = self._after_look(db_keys, lambda: maintenance_create.create(
             self.other.engine, asked, key=key))
         again = maintenance_create.create(self.engine, asked, key=key)
@@ -96,7 +96,7 @@ class TestCopiesAtOnce(timelines.TestCase):
 
     def _reserve_beside_copy(self, key):
         asked = pick.NodeRequest(world.new_uuid(), tuple(self.nodes), ttl=600)
-        identity = None if key is None else request_keys.of_request(
+        identity = None if key is None else earlier.of_request(
             'reservation', None, key, asked)
 
         def reserved(engine):

@@ -14,8 +14,8 @@
 
 from ironic_reservations import errors
 from ironic_reservations.engine.leases import change
-from ironic_reservations.features.limits import limits
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from ironic_reservations.model import time_text
 from tests import leasing
 from tests import servers

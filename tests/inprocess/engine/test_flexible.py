@@ -17,12 +17,12 @@ import datetime
 from ironic_reservations import errors
 from ironic_reservations.engine import announce
 from ironic_reservations.engine.leases import create as lease_create
-from ironic_reservations.features.limits import limits
 from ironic_reservations.features.open_dates import fix as lease_fix
 from ironic_reservations.features.open_dates import rows as db_open_dates
 from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.features.queue import pull as lease_pull
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from tests import leasing
 from tests import servers
 from tests.inprocess.engine import open_dates

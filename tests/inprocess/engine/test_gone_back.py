@@ -95,14 +95,14 @@ class TestGoneBack(timelines.TestCase):
         self.other.create(3, 4, self.gold)
         with self.engine.database.read() as connection:
             now = seen.read(connection, self.snapshot().host_set.uuids)
-        (outdated,) = [each for each in planned
-                       if not each.generations.items()
-                       <= now.generations.items()]
+        for outdated in planned:
+            self.assertFalse(outdated.generations.items()
+                             & now.generations.items())
+            self.assertRaises(db_connection.Conflict, self.write, outdated)
 
-        def write():
-            with self.engine.database.write() as connection:
-                commit.commit(connection, outdated, self.world.clock())
-        self.assertRaises(db_connection.Conflict, write)
+    def write(self, planned):
+        with self.engine.database.write() as connection:
+            commit.commit(connection, planned, self.world.clock())
 
     def test_calendars_differ(self):
         self.lost(lambda: self.leasing.create(1, 2, self.gold))

@@ -20,10 +20,10 @@ nobody, until the ttl ended.
 import datetime
 
 from ironic_reservations import errors
+from ironic_reservations.engine import earlier
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import reserve
-from ironic_reservations.features.keys import request_keys
 from ironic_reservations.planner import pick
 from tests import cuts
 from tests import servers
@@ -46,7 +46,7 @@ class TestLateCopy(timelines.TestCase):
                             'project_id': 'ours', **more})
         return reserve.reserve(
             engine or self.engine, asked, world.ALL_NODES,
-            key=None if key is None else request_keys.of_request(
+            key=None if key is None else earlier.of_request(
                 'reservation', asked.project_id, key, asked))
 
     def _by_uuid(self, uuid=_UUID, **more):
@@ -54,7 +54,7 @@ class TestLateCopy(timelines.TestCase):
                          project_id='ours', **more)
         return reserve.reserve(
             self.engine, asked, world.ALL_NODES,
-            key=request_keys.of_uuid('reservation', 'ours', uuid))
+            key=earlier.of_uuid('reservation', 'ours', uuid))
 
     def _ended(self, again, *args, **more):
         before = self.world.reservations()

@@ -26,7 +26,7 @@ from ironic_reservations.engine import claims
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import find as lease_find
-from ironic_reservations.features.limits import limits
+from ironic_reservations.model import limits
 from tests import cuts
 from tests import leasing
 from tests import servers

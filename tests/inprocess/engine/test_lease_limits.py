@@ -14,8 +14,8 @@
 
 from ironic_reservations import errors
 from ironic_reservations.engine.leases import create as lease_create
-from ironic_reservations.features.limits import limits
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from tests import leasing
 from tests.inprocess.engine import timelines
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from ironic_reservations import errors
 from ironic_reservations.engine.leases import change
-from ironic_reservations.features.limits import limits
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from ironic_reservations.model import time_text
 from tests import examples
 from tests import leasing

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from ironic_reservations import errors
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.engine.leases import create as lease_create
-from ironic_reservations.features.limits import limits
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from tests import examples
 from tests import leasing
 from tests import world

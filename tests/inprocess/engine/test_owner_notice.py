@@ -25,10 +25,10 @@ from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.leases import create
 from ironic_reservations.engine.leases import heal
 from ironic_reservations.engine.reservations import renew
-from ironic_reservations.features.limits import limits
 from ironic_reservations.features.maintenance import create as maintenance
 from ironic_reservations.features.queue import pull
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from ironic_reservations.model import time_text
 from ironic_reservations.planner import planning
 from tests import leasing

@@ -20,7 +20,8 @@ from ironic_reservations import errors
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.engine.reservations import reserve
-from ironic_reservations.features.limits import limits
+from ironic_reservations.features.limits import configured
+from ironic_reservations.model import limits
 from ironic_reservations.planner import pick
 from tests import servers
 from tests import world
@@ -39,7 +40,7 @@ class TestLimits(timelines.TestCase):
         self.nodes = self.world.enrol(6)
 
     def limits(self):
-        return limits.of(self.world.conf, 'reservations')
+        return configured.of(self.world.conf, 'reservations')
 
     def reserve(self, project='ours', limited=True, **more):
         return self.world.reserve(*self.nodes, project_id=project,
@@ -124,14 +125,15 @@ class TestByClass(timelines.TestCase):
 
     def reserve(self, *nodes, allowed=None, **more):
         return self.world.reserve(
-            *nodes, project_id='ours', allowed=allowed or limits.of(
+            *nodes, project_id='ours', allowed=allowed or configured.of(
                 self.world.conf, 'reservations'), **more)
 
     def by_class(self, engine=None, **more):
         return reserve.reserve(
             engine or self.engine, pick.NodeRequest(
                 instance_uuid=world.new_uuid(), project_id='ours', **more),
-            world.ALL_NODES, None, limits.of(self.world.conf, 'reservations'))
+            world.ALL_NODES, None, configured.of(
+                self.world.conf, 'reservations'))
 
     def refused(self, act, *args, **more):
         refusal = self.assertRaises(errors.ReservationLimit, act, *args,
@@ -187,8 +189,9 @@ class TestByClass(timelines.TestCase):
 
     def test_each_project_for_itself(self):
         self.reserve(*self.gold)
-        self.world.reserve(*self.gold, project_id='theirs', allowed=limits.of(
-            self.world.conf, 'reservations'))
+        self.world.reserve(
+            *self.gold, project_id='theirs',
+            allowed=configured.of(self.world.conf, 'reservations'))
 
     def test_two_at_once_do_not_exceed_it(self):
         """The later one gets another node, or is refused."""

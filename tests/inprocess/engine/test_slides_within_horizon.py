@@ -18,8 +18,8 @@ beyond it, and others made them slide.
 
 from ironic_reservations import errors
 from ironic_reservations.engine.leases import create as lease_create
-from ironic_reservations.features.limits import limits
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from tests import leasing
 from tests.inprocess.engine import open_dates
 

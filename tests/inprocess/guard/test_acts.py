@@ -19,7 +19,7 @@ import uuid
 
 import sqlalchemy as sa
 
-from ironic_reservations.features.audit import audit
+from ironic_reservations.engine import audit_trail
 from ironic_reservations.guard import node_acts
 from tests.inprocess.guard import act_spellings
 from tests.inprocess.guard import acts
@@ -243,7 +243,7 @@ class ProtectedActsTestCase(acts.ActsTestCase):
         self.assertIn('"action": "allow"', log)
         self.assertIn('"action": "deny"', log)
         self.assertIn(_REQUIRED, log)
-        self.assertIn(audit.digest(proof), log)
+        self.assertIn(audit_trail.digest(proof), log)
         self.assertNotIn(proof, log)
 
     def test_stranger_learns_nothing(self) -> None:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import uuid
 
+from tests.inprocess.guard import base
 from tests.inprocess.guard import handed_over
 from tests.inprocess.guard import keystone_ironic
 
@@ -71,3 +72,52 @@ class OwnLeaseTestCase(handed_over.HandedOverTestCase):
                       'reservation in the header',
                       refused.document['errors'][0]['detail'])
         self.assertEqual(202, self.deploy(node.uuid, proof).status)
+
+    def allocate(self, *candidates: str, **more: str) -> base.Reply:
+        """Ask for one of some nodes, as metalsmith and Terraform do."""
+        return self.send('POST', '/v1/allocations', {
+            'candidate_nodes': list(candidates), **more})
+
+    def test_allocation_that_names_leased_nodes_gets_one(self) -> None:
+        """Without a header, allocations were refused the caller's own."""
+        node = self.ready(owner=keystone_ironic.PROJECTS['two'])
+        lease = self.lent(node)
+        class_name = self.node(node.uuid)['resource_class']
+        self.as_('foreign-admin')
+        refused = self.allocate(node.uuid, resource_class=class_name)
+        self.assertEqual((403, 'reservation.allocation_refused'),
+                         (refused.status, refused.code))
+        self.as_(self.holder)
+        unnamed = self.send('POST', '/v1/allocations',
+                            {'resource_class': class_name})
+        self.assertEqual((403, 'reservation.allocation_refused'),
+                         (unnamed.status, unnamed.code))
+        made = self.allocate(node.uuid, resource_class=class_name)
+        self.assertEqual(201, made.status, made)
+        self.wait_for(lambda: self.node(node.uuid)['instance_uuid']
+                      == made.document['uuid'])
+        again = self.allocate(node.uuid, resource_class=class_name)
+        self.assertEqual((403, 'reservation.allocation_refused'),
+                         (again.status, again.code))
+        self.granted('PUT', f'/v1/nodes/{node.uuid}/states/provision',
+                     {'target': 'active'})
+        self.wait_until(node.uuid, 'active')
+        self.ended(lease)
+
+    def test_requests_of_the_provider_of_terraform(self) -> None:
+        """They are those of ``ironic_deployment`` in its public source."""
+        node = self.ready(owner=keystone_ironic.PROJECTS['two'])
+        lease = self.lent(node)
+        path = f'/v1/nodes/{node.uuid}'
+        self.granted('PATCH', path, [{
+            'op': 'add', 'path': '/instance_info', 'value': {
+                'image_source': 'http://images.invalid/debian.img',
+                'image_checksum': 'd41d8cd98f00b204e9800998ecf8427e'}}])
+        self.granted('GET', path)
+        self.granted('PUT', f'{path}/states/provision', {
+            'target': 'active', 'configdrive': {
+                'user_data': '', 'network_data': {}, 'meta_data': {}}})
+        self.wait_until(node.uuid, 'active')
+        self.granted('PUT', f'{path}/states/provision', {'target': 'deleted'})
+        self.wait_until(node.uuid, 'available')
+        self.ended(lease)

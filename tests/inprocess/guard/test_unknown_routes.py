@@ -101,6 +101,40 @@ class InstalledIronicTestCase(testtools.TestCase):
                 if _unknown(route)
                 and not route.path.startswith(_ONLY_READ)])
 
+    def test_new_write_below_each_prefix_is_unknown(self) -> None:
+        """Of each part of a path that Ironic has, and of each object."""
+        there = ironic_routes.write_routes()
+        prefixes = {'/'.join(route.path.split('/')[:length])
+                    for route in there
+                    for length in range(1, route.path.count('/') + 2)}
+        self.assertIn('volume/targets/*', prefixes)
+        news = [(method, f'{prefix}/{below}') for prefix in sorted(prefixes)
+                for below in ('xyzzy', f'{_NODE}/xyzzy', f'xyzzy/{_NODE}')
+                for method in ('POST', 'PUT', 'PATCH', 'DELETE')
+                if not self.has(there, method, f'{prefix}/{below}')]
+        self.assertEqual([], [each for each in news
+                              if not self.is_kept(*each)])
+
+    def has(self, there: list[ironic_routes.Route], method: str,
+            path: str) -> bool:
+        """Return whether the installed Ironic has a route."""
+        names = path.split('/')
+        return any(route.method == method
+                   and len(parts := route.path.split('/')) == len(names)
+                   and known_routes.matches(parts, names)
+                   for route in there)
+
+    def is_kept(self, method: str, path: str) -> bool:
+        """Return whether the guard refuses a new write of a later Ironic."""
+        try:
+            look = routes.classify(method, '/v1/' + path.replace('*', _NODE))
+        except errors.NotCanonical:
+            return True
+        # A PATCH that names no node is refused if it writes a field of one.
+        return look is not None and (
+            look.kind is routes.Kind.UNKNOWN
+            or look.kind is routes.Kind.PATCH and look.ident is None)
+
     def test_reviewed_version_is_that_of_ironic(self) -> None:
         """For a newer Ironic that fails here: review its routes, and raise the
         version."""
@@ -133,6 +167,11 @@ class RoutesTestCase(testtools.TestCase):
                 ('PUT', f'x/v1/nodes/{_NODE}/lockout'),
                 ('POST', '/v1/nodes/states/lockout'),
                 ('PUT', f'/v1/ports/{_NODE}'), ('DELETE', '/v1/ports'),
+                ('POST', '/v1/volume'), ('POST', '/v1/volume/snapshots'),
+                ('DELETE', f'/v1/volume/snapshots/{_NODE}'),
+                ('PATCH', f'/v1/volume/{_NODE}'),
+                ('PUT', f'/v1/volume/targets/{_NODE}'),
+                ('PUT', '/v1/volume/connectors'),
                 ('POST', f'/v1/runbooks/{_NODE}/run'),
                 ('PUT', f'/v1/allocations/{_NODE}'),
                 ('POST', f'/v1/chassis/{_NODE}/nodes')):

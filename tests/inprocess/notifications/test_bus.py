@@ -59,7 +59,7 @@ class BusTest(testtools.TestCase):
             '[oslo_messaging_rabbit]\namqp_auto_delete = true\n')
         self.conf = project_conf.load(config_files=[str(config)])
         self.engine = build.engine(self.conf)
-        migrate.ensure_sqlite(self.engine.database)
+        migrate.at_start(self.engine.database)
         self.addCleanup(self.engine.database.close)
         self.endpoint = _Endpoint()
         transport = oslo_messaging.get_notification_transport(self.conf)

@@ -138,8 +138,8 @@ class Steps:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
-        self.died = kind is Died
-        return self.died
+        self.died |= kind is Died
+        return kind is Died
 
     def take(self) -> None:
         if self.is_last():
@@ -197,11 +197,12 @@ def each_death(most: int = 100) -> Iterator[Changes]:
     raise AssertionError('It never got through.')
 
 
-class _MortalDatabase(connection.Database):
+class MortalDatabase(connection.Database):
+    """The database of a process that dies at a step."""
 
     def __init__(self, mortal: connection.Database, steps: Steps) -> None:
         self._mortal, self._steps = mortal, steps
-        self.url = mortal.url
+        self.url, self._limits = mortal.url, mortal._limits
 
     @property
     def engine(self) -> sa.Engine:
@@ -239,7 +240,7 @@ def mortal(engine: engine_module.Engine, sender: sending.Sender,
     """
     steps.begin(engine)
     return dataclasses.replace(
-        engine, database=_MortalDatabase(engine.database, steps),
+        engine, database=MortalDatabase(engine.database, steps),
         placement=placement.Placement(_MortalSender(sender, steps),
                                       placement.ADMIN),
         nova=None if to_nova is None else nova.Nova(

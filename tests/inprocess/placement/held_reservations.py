@@ -18,8 +18,8 @@ from typing import Any
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
+from ironic_reservations.engine import earlier
 from ironic_reservations.engine.reservations import reserve
-from ironic_reservations.features.keys import request_keys
 from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.model import node_reservation
 from ironic_reservations.planner import pick
@@ -45,7 +45,7 @@ class TestCase(ground.TestCase):
                                  **ask)
         return reserve.reserve(
             engine or self.engine, asked, world.ALL_NODES,
-            key=None if key is None else request_keys.of_request(
+            key=None if key is None else earlier.of_request(
                 'reservation', asked.project_id, key, asked))
 
     def refused(self, *node_uuids: str, **ask: Any) -> list[dict[str, Any]]:

@@ -203,8 +203,9 @@ class TestDown(shared.TestCase):
         self.mirror.refresh()
 
     def goes_down(self, state: str = 'down', status: str = 'enabled') -> None:
-        """Have a nova-compute be away, and the mirror look."""
+        """Have a nova-compute be away, and the mirror look twice."""
         self.nova.hypervisors[self.dead] = (state, status)
+        self.mirror.refresh()
         self.mirror.refresh()
 
     def planned(self) -> set[str]:
@@ -252,3 +253,88 @@ class TestDown(shared.TestCase):
                 {booking.node_uuid for booking in lease.bookings}))
             self.leasing.end(lease)
             self.work(1)
+
+class TestOutage(shared.TestCase):
+    """Services that are all down at once, as while RabbitMQ restarts."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.mirror = compute_mirror.ComputeMirror(self.engine)
+        self.all = [self.host() for _ in range(4)]
+        self.are_down(0)
+        self.mirror.refresh()
+
+    def are_down(self, count: int) -> None:
+        """Have the services of the first hosts be down, and no others."""
+        self.nova.hypervisors = {
+            host: ('down' if number < count else 'up', 'enabled')
+            for number, host in enumerate(self.all)}
+
+    def down(self) -> list[int]:
+        """Return the numbers of the hosts that are down, after a pass."""
+        self.world.clock.advance(60)
+        self.mirror.refresh()
+        return [number for number, host in enumerate(self.all)
+                if hosts.find(self.engine, host).node.maintenance]
+
+    def test_outage_of_all_flags_and_moves_no_lease(self) -> None:
+        running = self.given({self.all[0]: 2})
+        coming = self.lease({self.all[1]: 2}, 2)
+        self.are_down(4)
+        for _ in range(4):
+            self.assertEqual([], self.down())
+            lease_health.check(self.engine)
+        for lease in (running, coming):
+            self.assertEqual(lease, self.leasing.reload(lease))
+
+    def test_services_stop_and_come_back_one_after_the_other(self) -> None:
+        """Some are seen down before and after all are."""
+        for count in (2, 4, 2, 0, 2, 3, 1, 0):
+            self.are_down(count)
+            self.assertEqual([], self.down(), count)
+
+    def test_host_that_stays_down_alone_is_down(self) -> None:
+        for count, expected in ((4, []), (1, []), (1, [0])):
+            self.are_down(count)
+            self.assertEqual(expected, self.down())
+
+    def test_host_that_was_down_before_is_down_in_an_outage(self) -> None:
+        for count, expected in ((1, []), (1, [0]), (4, [0]), (4, [0]),
+                                (1, [0]), (0, [])):
+            self.are_down(count)
+            self.assertEqual(expected, self.down())
+
+    def test_disabled_host_is_disabled_in_an_outage(self) -> None:
+        self.are_down(4)
+        self.nova.hypervisors[self.all[2]] = ('down', 'disabled')
+        self.assertEqual([2], self.down())
+
+    def test_outage_that_lasts_is_believed(self) -> None:
+        self.engine.conf.set_override('outage_grace', 150, 'nova')
+        self.are_down(4)
+        for _ in range(3):
+            self.assertEqual([], self.down())
+        self.down()
+        self.assertEqual([0, 1, 2, 3], self.down())
+
+    def test_without_a_ratio_each_is_believed(self) -> None:
+        self.engine.conf.set_override('min_up_ratio', 0, 'nova')
+        self.are_down(4)
+        self.down()
+        self.assertEqual([0, 1, 2, 3], self.down())
+
+    def test_only_host_of_a_cloud_is_believed(self) -> None:
+        for host in self.all[1:]:
+            self.nova.hypervisors.pop(host)
+        self.nova.hypervisors[self.all[0]] = ('down', 'enabled')
+        self.down()
+        self.assertEqual([0], self.down())
+
+    def test_lease_that_starts_in_an_outage_keeps_its_hosts(self) -> None:
+        lease = self.lease({self.all[0]: 2})
+        self.are_down(4)
+        self.work(1)
+        lease = self.leasing.reload(lease)
+        self.assertEqual((STATUS.ACTIVE, False, {self.all[0]}), (
+            lease.status, lease.degraded,
+            {booking.node_uuid for booking in lease.bookings}))

@@ -17,11 +17,9 @@ from __future__ import annotations
 from typing import Any
 
 from ironic_reservations.clouds import placement_answers as answers
-from ironic_reservations.db import tables
 from ironic_reservations.engine import sweep
 from ironic_reservations.features.placement import consumers
 from ironic_reservations.features.placement import deployed_holds
-from ironic_reservations.features.placement import hold_recovery
 from ironic_reservations.features.placement import hold_release
 from ironic_reservations.features.placement import hold_rows as db_holds
 from ironic_reservations.features.placement import holds as hold_cases
@@ -43,18 +41,6 @@ class TestHold(ground.TestCase):
         self.assertIs(verdict, result.verdict)
         self.assert_clean()
         return result
-
-    def test_node_is_held_with_one_write_and_nothing_else(self) -> None:
-        node = self.enrol()
-        held = self.held(node)
-        self.assertEqual([f'PUT /allocations/{held.consumer_uuid}'],
-                         self.network.calls)
-        there = self.client.consumer(held.consumer_uuid)
-        self.assertEqual(
-            ({node: {GOLD: 1}}, 'project', 'user', consumers.TYPE),
-            (there.allocations, there.project_id, there.user_id,
-             there.consumer_type or consumers.TYPE))
-        self.assert_clean()
 
     def test_scheduler_of_nova_passes_by(self) -> None:
         node = self.enrol()
@@ -87,22 +73,6 @@ class TestHold(ground.TestCase):
         self.assertEqual((theirs,), result.consumers)
         self.assertEqual([theirs], self.consumers(node))
 
-    def test_instance_that_has_the_node_already_is_left_alone(self) -> None:
-        node = self.enrol()
-        instance = self.nodes.claim(node)
-        before = self.client.consumer(instance)
-        self.assert_verdict(Verdict.INSTANCE, node, instance_uuid=instance)
-        self.assertEqual(before, self.client.consumer(instance))
-
-    def test_node_that_nova_reserves_is_closed(self) -> None:
-        self.assert_verdict(Verdict.CLOSED, self.enrol(reserved=1))
-
-    def test_node_that_placement_does_not_know_is_unknown(self) -> None:
-        node = self.enrol()
-        self.client.delete_provider(node)
-        self.assertIs(Verdict.UNKNOWN, self.hold(node).verdict)
-        self.assertEqual([], self.rows())
-
     def test_node_of_another_class_is_unknown(self) -> None:
         """Also where there is such a class."""
         node = self.enrol()
@@ -126,14 +96,6 @@ class TestHold(ground.TestCase):
 
 
 class TestRelease(ground.TestCase):
-
-    def test_released_node_is_free(self) -> None:
-        node = self.enrol()
-        self.held(node, 'me')
-        self.assertTrue(hold_release.release(self.engine, ['me']))
-        self.assertEqual(([], []), (self.consumers(node), self.rows()))
-        self.held(node)
-        self.assert_clean()
 
     def test_release_takes_only_what_is_the_owners(self) -> None:
         one, other, third = (self.enrol() for _ in range(3))
@@ -159,21 +121,6 @@ class TestRelease(ground.TestCase):
         self.assertIs(Verdict.BUSY, hold_cases.complete(
             self.engine, intended).verdict)
         self.assertEqual(([], []), (self.consumers(node), self.rows()))
-
-    def test_what_is_promised_no_more_is_taken_back(self) -> None:
-        nodes = [self.enrol() for _ in range(3)]
-        for node, ttl in zip(nodes, (600, 60, 600), strict=True):
-            self.held(node, self.world.reserve(node, ttl=ttl).uuid)
-        self.assertEqual(0, hold_recovery.release_forsaken(self.engine))
-        self.world.clock.advance(60)
-        self.execute(tables.reservations.delete().where(
-            tables.reservations.c.node_uuid == nodes[2]))
-        self.assertEqual(2, hold_recovery.release_forsaken(self.engine))
-        self.assertEqual({hold_recovery.Recovered.RELEASED: 2}, {
-            end: count for end, count
-            in hold_recovery.recover(self.engine).items() if count})
-        self.assertEqual([nodes[0]], [row.node_uuid for row in self.rows()])
-        self.assert_clean()
 
 
 class TestMove(ground.TestCase):

@@ -284,13 +284,6 @@ class TestFindings(TestCase):
 
 class TestKeeping(TestCase):
 
-    def test_reconciler_takes_leftovers_back(self) -> None:
-        self.brought(self.started(1))
-        self.over()
-        kept = placement_sync.audit(self.engine, repair=True)
-        self.assertEqual((), kept.remaining)
-        self.assert_nothing()
-
     def test_provider_of_a_node_that_is_gone_goes_with_its_child(
             self) -> None:
         """Trap 2: where Nova has failed to delete it."""

@@ -296,24 +296,6 @@ class TestEnd(_TestCase):
 
 class TestFaults(_TestCase):
 
-    def test_process_killed_between_each_two_steps(self) -> None:
-        """Of the start and of the end; the next pass is clean."""
-        hosts = {self.host(): 2, self.host(): 1}
-        for over in (False, True):
-            for steps in faults.each_death():
-                wanted = self.wanted(hosts)
-                if over:
-                    self.boot(self.brought(wanted), min(hosts))
-                with steps:
-                    self.bring(ended(wanted) if over else wanted,
-                               self.mortal(steps))
-                if not over:
-                    self.brought(wanted)
-                    self.assert_active(wanted)
-                self.assert_ends(wanted)
-                self.assertEqual({}, self.nova.servers)
-            self.assertGreater(steps.taken, 25)
-
     def test_each_write_lost_unanswered_late_or_failed(self) -> None:
         hosts = {self.host(): 1}
         for network, writes in ((self.network, 5), (self.to_nova, 4)):

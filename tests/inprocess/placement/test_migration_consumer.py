@@ -27,6 +27,7 @@ from ironic_reservations.features.placement import lease_provider_calls
 from ironic_reservations.features.placement.decisions import (
     lease_providers as machine,
 )
+from tests import small_nova
 from tests import world
 from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import reserved
@@ -125,6 +126,78 @@ class TestMigrationConsumer(reserved.TestCase):
         self.nova.migrations[migration].status = 'finished'
         self.brought(wanted)
         self.assert_nothing()
+
+    def test_migration_that_has_failed_has_nothing_left(self) -> None:
+        """Nova reverts none that has failed, and deletes no allocations."""
+        wanted, server, migration = self._known()
+        self.nova.migrations[migration].status = 'error'
+        left = self.nova.servers[server]
+        left.status, left.task_state = 'ERROR', 'resize_reverting'
+        self.assertEqual((
+            f'the migration {migration} of the server {server} has ended '
+            'or failed, and still has its allocations, which Nova may still '
+            'change',), self.bring(wanted).waits)
+        self.assertEqual({wanted.class_name}, self.classes())
+        left.task_state = None
+        self.brought(wanted)
+        self.assert_nothing()
+        self.assertIn(server, self.nova.servers)
+        self.assertEqual([{reserved.SLOT: 1}], [
+            *self.client.consumer(migration).allocations.values()])
+
+    def test_nova_deletes_what_a_migration_has_after_its_end(self) -> None:
+        """We were quicker: 409 for Nova, whose server was then in ERROR."""
+        wanted, server, migration = self._known()
+        there = self.nova.migrations[migration]
+        there.status = 'confirmed'
+        there.changed = f'{self.engine.clock():%Y-%m-%dT%H:%M:%SZ}'
+        self.nova.servers[server].status = 'ACTIVE'
+        self.assertEqual((
+            f'the migration {migration} of the server {server} has ended or '
+            'failed, and still has its allocations, which Nova may still '
+            'change',), self.bring(wanted).waits)
+        self.assertIn({wanted.class_name: 1}, [
+            *self.client.consumer(migration).allocations.values()])
+        # Nova has died in between.
+        self.world.clock.advance(61)
+        self.brought(wanted)
+        self.assert_nothing()
+
+    def test_server_that_failed_to_leave_the_lease_is_deleted_first(
+            self) -> None:
+        """It has the flavor of the lease again, and its migration the class.
+        """
+        wanted, server, migration = self._known()
+        self.nova.migrations[migration].status = 'error'
+        self.nova.servers[server].flavor = wanted.reservation_id
+        self.nova.deleting = True
+        self.assertFalse(self.bring(wanted).done)
+        self.assertEqual({wanted.class_name}, self.classes())
+        self.nova.vanish()
+        self.brought(wanted)
+        self.assert_nothing()
+
+    def test_failed_migration_is_told_where_servers_are_left(self) -> None:
+        wanted, server, migration = self._known()
+        self.nova.migrations[migration].status = 'error'
+        wanted = dataclasses.replace(wanted, servers=machine.Servers.WAIT)
+        self.assertEqual((
+            f'the migration {migration} of the server {server} has ended '
+            'or failed, and still has its allocations',),
+            self.bring(wanted).waits)
+
+    def test_failed_migrations_are_read_no_further_than_needed(self) -> None:
+        """Nova keeps each that has ever failed."""
+        wanted, _, migration = self._known()
+        self.nova.migrations[migration].status = 'error'
+        self.nova.migrations.update({
+            f'ffffffff-0000-0000-0000-{number:012}': small_nova.Migration(
+                world.new_uuid(), 'plain', 'error') for number in range(9)})
+        self.nova.asked.clear()
+        seen = lease_provider_calls.observe(self.engine, wanted)
+        self.assertEqual({migration}, seen.resizes.keys())
+        self.assertEqual(len(lease_provider_calls._UNDER_WAY) + 2,
+                         self.nova.asked.count('GET /v2.1/os-migrations'))
 
     def test_where_servers_are_left_the_owner_is_waited_for(self) -> None:
         wanted, server, _ = self._known()

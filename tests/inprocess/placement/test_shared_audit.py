@@ -407,6 +407,27 @@ class TestServers(_Leased):
         self.nova.servers[uuid].host = 'compute-10'
         self.assert_clean()
 
+    def test_migration_that_has_failed_is_told(self) -> None:
+        """Its server has the flavor of a lease that is not over."""
+        wanted = self.had(self.given({self.compute: 2}))
+        server = self.nova.boot(wanted.reservation_id, host='compute-1')
+        migration = self.nova.resize(server, wanted.reservation_id)
+        self.client.put_allocations(migration, in_memory.wanted({
+            self.compute: {in_memory.LEASE_SLOT: 1},
+            lease_provider_calls.child_of(self.compute): {
+                wanted.class_name: 1}}))
+        self.nova.migrations[migration].status = 'error'
+        self.assertEqual([(Kind.FAILED_MIGRATION, self.compute)],
+                         self.found())
+        difference, = placement_audit.audit(self.engine).differences
+        self.assertIn(
+            f'The migration {migration} of the server {server} has failed in '
+            f'Nova, and still has 1 {in_memory.LEASE_SLOT}, 1 '
+            f'{wanted.class_name}. ', difference.detail)
+        self.assertEqual({Kind.FAILED_MIGRATION: False}, self.repair())
+        self.client.delete_allocations(migration)
+        self.assertEqual([(Kind.UNCOUNTED, self.compute)], self.found())
+
     def test_audit_goes_on_without_nova(self) -> None:
         self.runs('plain', None)
         self.nova.answer = 503

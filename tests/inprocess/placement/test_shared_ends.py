@@ -162,6 +162,24 @@ class TestEnd(shared.TestCase):
         self.assertEqual({}, self.usage(host))
         self.assert_clean()
 
+    def test_end_comes_within_seconds_of_a_long_outage(self) -> None:
+        """After 123 seconds without Placement it took 114 more."""
+        host = self.host()
+        lease = self.given({host: 2})
+        self.boot(self.had(lease), host)
+        self.nova.deleted = self.client.delete_allocations
+        self.network.down = True
+        self.work(4)
+        for _ in range(123):
+            self.world.clock.advance(1)
+            self.crew.one_pass()
+        self.assertIs(STATUS.TERMINATING, self.status(lease))
+        self.network.down = False
+        for _ in range(5):
+            self.world.clock.advance(1)
+            self.crew.one_pass()
+        self.assertIs(STATUS.TERMINATED, self.status(lease))
+
     def test_next_lease_starts_when_the_one_before_has_ended(self) -> None:
         host = self.host(vcpus=4)
         self.given({host: 2})

@@ -21,6 +21,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import audit_trail
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.model import leases
 from ironic_reservations.reconciler import lease_workers
@@ -35,6 +36,7 @@ class Heard(announce.Announcer):
     """Remembers what was told."""
 
     def __init__(self) -> None:
+        self.audit = audit_trail.AuditTrail()
         self.told: list[tuple[str, leases.Lease, str | None]] = []
 
     def notify(self, event: str, reservation: Any,
@@ -95,7 +97,7 @@ class TestCase(world.TestCase):
         self.leasing.hosts(count, **known)
         made = self.leasing.create(1, end, leasing.wish(count))
         self.work_at(1)
-        self.assertIs(STATUS.ACTIVE, self.lease(made).status)
+        self.assert_status(STATUS.ACTIVE, made)
         return made
 
     def execute(self, *statements: sa.Executable) -> None:
@@ -105,10 +107,15 @@ class TestCase(world.TestCase):
             for statement in statements:
                 connection.execute(statement)
 
-    def soon(self, seconds: float = 400) -> int:
-        """Have all be worked on that has been put off."""
-        self.world.clock.advance(seconds)
-        return self.work()
+    def soon(self, seconds: float = 400, times: int = 1) -> int:
+        """Have all be worked on that has been put off.
+
+        :param times: how often time passes, and all is worked on.
+        """
+        for _ in range(times):
+            self.world.clock.advance(seconds)
+            worked_on = self.work()
+        return worked_on
 
     def watch(self) -> None:
         """Have the mirror read Ironic, and the leases be watched."""
@@ -118,6 +125,16 @@ class TestCase(world.TestCase):
     def lease(self, lease: leases.Lease) -> leases.Lease:
         """Read a lease as its rows are."""
         return self.leasing.reload(lease)
+
+    def assert_status(self, status: leases.LeaseStatus,
+                      lease: leases.Lease) -> None:
+        """Check the status of a lease."""
+        self.assertEqual(status, self.lease(lease).status)
+
+    def flags(self, lease: leases.Lease) -> tuple[bool, bool]:
+        """Return whether a lease, and its first reservation, lack a node."""
+        lease = self.lease(lease)
+        return lease.degraded, lease.reservations[0].missing_resources
 
     def due(self, lease: leases.Lease) -> Any:
         """Read when a lease is looked at next."""

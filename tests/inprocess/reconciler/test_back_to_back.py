@@ -76,16 +76,13 @@ class TestBackToBack(leases.TestCase):
         self.ironic.change(self.node, provision_state='active')
         self.ironic.cleaning = 'cleaning'
         self.work_at(4)
-        for _ in range(8):
-            self.soon(60)
-        self.assertEqual(leases.STATUS.TERMINATING,
-                         self.lease(self.first).status)
+        self.soon(60, times=8)
+        self.assert_status(leases.STATUS.TERMINATING, self.first)
         self.ironic.change(self.node, provision_state='available')
         self.leasing.refresh()
         self.next_is_looked_at_first()
         self.work()
-        self.assertEqual(leases.STATUS.TERMINATED,
-                         self.lease(self.first).status)
+        self.assert_status(leases.STATUS.TERMINATED, self.first)
         self.work()
         self.assertEqual(leases.STATUS.ACTIVE, self.status())
 
@@ -106,8 +103,7 @@ class TestBackToBack(leases.TestCase):
             waiting.status, waiting.degraded))
         self.assertIn('still being taken back', waiting.waiting)
         self.ironic.provide = real
-        for _ in range(3):
-            self.soon()
+        self.soon(times=3)
         self.assertEqual((leases.STATUS.ACTIVE, False), (
             self.status(), self.lease(self.next).degraded))
 
@@ -128,5 +124,4 @@ class TestBackToBack(leases.TestCase):
                 self.world.clock.now = self.due(self.first)
             self.world.clock.now = over
         self.work()
-        self.assertEqual(leases.STATUS.TERMINATED,
-                         self.lease(self.first).status)
+        self.assert_status(leases.STATUS.TERMINATED, self.first)

@@ -62,8 +62,7 @@ class TestOverReservationIsDroppedAsVoid(leases.TestCase):
         else:
             admission.close(self.engine, through, True)
         sweep.sweep(self.engine)
-        for _ in range(6):
-            self.soon()
+        self.soon(times=6)
         self.assertEqual(before, self.ironic.document(node))
         with self.engine.database.read() as connection:
             self.assertEqual({}, db_handovers.read(connection, (node,)))

@@ -25,11 +25,6 @@ GOLD = leasing.wish(properties=leasing.of_class('gold'))
 
 class TestClassChanged(leases.TestCase):
 
-    def flags(self, lease):
-        lease = self.lease(lease)
-        (reservation,) = lease.reservations
-        return lease.degraded, reservation.missing_resources
-
     def silver(self, node):
         self.ironic.change(node, resource_class='silver')
 
@@ -87,7 +82,7 @@ class TestClassChanged(leases.TestCase):
         lease, changed, others = self.changed()
         self.work_at(1)
         self.assertEqual(others, self.leasing.nodes(lease))
-        self.assertEqual(leases.STATUS.ACTIVE, self.lease(lease).status)
+        self.assert_status(leases.STATUS.ACTIVE, lease)
         self.assertEqual((False, False), self.flags(lease))
         self.assertIsNone(self.ironic.there[changed].lessee)
 
@@ -96,7 +91,7 @@ class TestClassChanged(leases.TestCase):
         lease = self.leasing.create(1, 3, GOLD)
         self.silver(node)
         self.work_at(1)
-        self.assertEqual(leases.STATUS.ACTIVE, self.lease(lease).status)
+        self.assert_status(leases.STATUS.ACTIVE, lease)
         self.assertEqual((True, True), self.flags(lease))
         for _ in range(2):
             self.watch()

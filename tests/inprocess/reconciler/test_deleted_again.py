@@ -78,8 +78,7 @@ class TestDeletedAgainAndAgain(leases.TestCase):
         self.at(4)
         self.rename_before_each_write()
         self.long_after()
-        self.assertEqual(leases.STATUS.TERMINATED,
-                         self.lease(self.made).status)
+        self.assert_status(leases.STATUS.TERMINATED, self.made)
         self.engine.database.interruptions.clear()
         self.leasing.change(self.made, name='over')
         self.assertEqual('over', self.lease(self.made).name)

@@ -80,8 +80,7 @@ class TestActs(leases.TestCase):
         self.patch(self.ironic, 'put_back', put_back)
         self.work_at(4)
         self.soon()
-        self.assertEqual(leases.STATUS.TERMINATED,
-                         self.lease(self.made).status)
+        self.assert_status(leases.STATUS.TERMINATED, self.made)
 
     def test_what_ironic_refuses_to_put_back_is_told(self) -> None:
         acted.write(self.engine, self.node, ('/description',))
@@ -97,8 +96,7 @@ class TestActs(leases.TestCase):
         # NOTE: as the page tells the operator to do.
         self.ironic.change(self.node, maintenance=True)
         self.soon()
-        self.assertEqual(leases.STATUS.TERMINATED,
-                         self.lease(self.made).status)
+        self.assert_status(leases.STATUS.TERMINATED, self.made)
 
     def _settles(self):
         return self._handover().settles_at - self.world.clock()
@@ -108,13 +106,10 @@ class TestActs(leases.TestCase):
         self.at(4 - 1 / 3600)
         acted.write(self.engine, self.node, ('/extra/his',), within=66)
         self.work_at(4)
-        for _ in range(6):
-            self.soon(10)
+        self.soon(10, times=6)
         self.assertIn('may still be changed', self.lease(self.made).waiting)
-        for _ in range(6):
-            self.soon()
-        self.assertEqual(leases.STATUS.TERMINATED,
-                         self.lease(self.made).status)
+        self.soon(times=6)
+        self.assert_status(leases.STATUS.TERMINATED, self.made)
 
     def test_conductor_that_was_stopped_answers_before_the_release(
             self) -> None:
@@ -133,10 +128,8 @@ class TestActs(leases.TestCase):
         self.assertIn('may still be changed', self.lease(self.made).waiting)
         # NOTE: it takes the lock of the node, and does it.
         self.ironic.fields[self.node] = {'power_state': 'power on'}
-        for _ in range(6):
-            self.soon()
-        self.assertEqual(leases.STATUS.TERMINATED,
-                         self.lease(self.made).status)
+        self.soon(times=6)
+        self.assert_status(leases.STATUS.TERMINATED, self.made)
         self.assertEqual('power off',
                          self.ironic.fields[self.node]['power_state'])
 
@@ -161,8 +154,7 @@ class TestActs(leases.TestCase):
         log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
         made = acted.write(self.engine, self.node, ('power',), within=66)
         self.work_at(4)
-        for _ in range(8):
-            self.soon()
+        self.soon(times=8)
         acted.settled(self.engine, made)
         self.assertIn(f'the former holder of node {self.node} (power)',
                       log.output)
@@ -180,8 +172,7 @@ class TestActs(leases.TestCase):
                          self._handover().document.parts)
         self.work_at(4)
         self.soon()
-        self.assertEqual(leases.STATUS.TERMINATED,
-                         self.lease(self.made).status)
+        self.assert_status(leases.STATUS.TERMINATED, self.made)
         self.assertEqual(device, self.ironic.parts[self.node]['boot_device'])
 
     def test_setting_that_does_not_take_is_told(self) -> None:
@@ -192,16 +183,13 @@ class TestActs(leases.TestCase):
             'secure_boot': False, 'last_error': 'Failed to change secure_boot '
                                                 'state: no'}
         self.work_at(4)
-        for _ in range(4):
-            self.soon()
+        self.soon(times=4)
         over = self.lease(self.made)
         self.assertTrue(over.degraded)
         self.assertIn('Failed to change secure_boot', over.waiting)
         self.ironic.fields[self.node] = {'secure_boot': True}
-        for _ in range(4):
-            self.soon()
-        self.assertEqual(leases.STATUS.TERMINATED,
-                         self.lease(self.made).status)
+        self.soon(times=4)
+        self.assert_status(leases.STATUS.TERMINATED, self.made)
 
     def test_act_that_was_answered_delays_nothing(self) -> None:
         acted.settled(self.engine, acted.write(

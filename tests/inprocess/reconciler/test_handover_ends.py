@@ -38,8 +38,7 @@ class EndsTestCase(leases.TestCase):
 
     def _put_back(self) -> None:
         """Check that the node is as it was, cleaned, and free."""
-        for _ in range(6):
-            self.soon()
+        self.soon(times=6)
         self.assertEqual(self.before, self.ironic.document(self.node))
         self.assertEqual(['manage', 'provide'], [
             call for call, node in self.ironic.changed
@@ -98,12 +97,11 @@ class CleanUnusedTestCase(leases.TestCase):
         made = self.started()
         node = self.node_of(made)
         self.work_at(4)
-        for _ in range(4):
-            self.soon()
+        self.soon(times=4)
         self.assertEqual(['manage', 'provide'], [
             call for call, changed in self.ironic.changed
             if changed == node and call in ('manage', 'provide')])
-        self.assertEqual(leases.STATUS.TERMINATED, self.lease(made).status)
+        self.assert_status(leases.STATUS.TERMINATED, made)
 
 
 class NoShowTestCase(no_shows.TestCase):
@@ -118,8 +116,7 @@ class NoShowTestCase(no_shows.TestCase):
         for hours in (2, 3, 3.1):
             self.run_at(hours)
         self.assertEqual([node, other], self.released())
-        for _ in range(6):
-            self.soon()
+        self.soon(times=6)
         self.assertEqual(before, self.ironic.document(node))
         self.assertEqual([('manage', node), ('provide', node)], [
             call for call in self.ironic.changed

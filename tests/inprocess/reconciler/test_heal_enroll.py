@@ -40,15 +40,15 @@ class TestHealEnroll(leases.TestCase):
 
     def assert_told(self, told, flags, message=''):
         """Check how much has been told by now, and what is flagged."""
-        self.assertEqual((told, flags), (len(self.heard.told), self.flags()),
-                         message)
+        self.assertEqual((told, flags), (
+            len(self.heard.told), self.all_flags()), message)
 
     def becomes(self, state, node=None, **known):
         """Have a node be in a state, and the leases be watched."""
         self.ironic.change(node or self.node, provision_state=state, **known)
         self.watch()
 
-    def flags(self):
+    def all_flags(self):
         lease = self.lease(self.made)
         (reservation,) = lease.reservations
         return (lease.degraded, reservation.missing_resources,
@@ -61,7 +61,7 @@ class TestHealEnroll(leases.TestCase):
                 (False, True)):
             self.becomes(state, maintenance=maintenance)
             written = self.world.lease_rows()
-            told, flags = len(self.heard.told), self.flags()
+            told, flags = len(self.heard.told), self.all_flags()
             self.watch()
             self.watch()
             self.assertEqual(written, self.world.lease_rows(), state)
@@ -72,7 +72,7 @@ class TestHealEnroll(leases.TestCase):
         for state, flagged in (('active', False), ('enroll', True),
                                ('manageable', True), ('error', True),
                                ('cleaning', False), ('available', False)):
-            told += self.flags()[0] is not flagged
+            told += self.all_flags()[0] is not flagged
             self.becomes(state)
             self.assert_told(told, (flagged, flagged, False), state)
 
@@ -81,7 +81,7 @@ class TestHealEnroll(leases.TestCase):
             self.leasing.hosts()
             (old,) = self.leasing.nodes(self.made)
             self.becomes(state, old)
-            self.assertEqual((True, True), self.flags()[:2], state)
+            self.assertEqual((True, True), self.all_flags()[:2], state)
             self.leasing.change(self.made, heal=True)
             self.assertNotIn(old, self.leasing.nodes(self.made), state)
             told = len(self.heard.told)

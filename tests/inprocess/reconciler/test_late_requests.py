@@ -92,7 +92,7 @@ class TestUndeployInFlight(LateTestCase):
         self.at(6)
         self.leasing.refresh()
         self.work(self.other)
-        self.assertIs(ACTIVE, self.lease(self.second).status)
+        self.assert_status(ACTIVE, self.second)
         self.ironic.deploy(self.node, world.new_uuid())
 
     def undeploy_is_held_up(self):
@@ -105,7 +105,7 @@ class TestUndeployInFlight(LateTestCase):
     def late_one_is_refused(self):
         self.later(self.other)
         self.later(self.other)
-        self.assertIs(TERMINATED, self.lease(self.first).status)
+        self.assert_status(TERMINATED, self.first)
         self.second_begins()
         self.assertEqual({403}, set(self.balancer.deliver()))
         self.assertEqual(('active', 'theirs'), self.there())
@@ -138,7 +138,7 @@ class TestUndeployInFlight(LateTestCase):
         self.assertIn('not known yet', waiting[1])
         self.assertEqual(['PUT'], self.changes())
         self.later(self.other)
-        self.assertIs(TERMINATED, self.lease(self.first).status)
+        self.assert_status(TERMINATED, self.first)
 
     def test_unknown_outcome_keeps_the_node(self):
         self.ironic.change(self.node, lessee=None)
@@ -149,7 +149,7 @@ class TestUndeployInFlight(LateTestCase):
         self.small.late.pop()()
         self.world.find_out()
         self.later(self.other)
-        self.assertIs(TERMINATED, self.lease(self.first).status)
+        self.assert_status(TERMINATED, self.first)
 
     def test_worker_that_has_lost_the_lease_sends_nothing(self):
         """It stood still between its look at its claim and the ticket."""
@@ -159,7 +159,7 @@ class TestUndeployInFlight(LateTestCase):
             with mock.patch.object(tickets, 'issue', real):
                 self.later(self.other)
                 self.later(self.other)
-            self.assertIs(TERMINATED, self.lease(self.first).status)
+            self.assert_status(TERMINATED, self.first)
             self.small.done.clear()
             return real(*args)
         self.ironic.change(self.node, lessee=None)
@@ -180,7 +180,7 @@ class TestLesseeInFlight(LateTestCase):
         self.later(self.other)
         self.work_at(4, self.other)
         self.later(self.other)
-        self.assertIs(TERMINATED, self.lease(self.first).status)
+        self.assert_status(TERMINATED, self.first)
         self.at(6)
         self.leasing.refresh()
         self.work(self.other)

@@ -21,43 +21,26 @@ from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import servers
 from tests import world
+from tests.inprocess.placement import faults
 from tests.inprocess.reconciler import leases
 
 ACTIVE = leases.STATUS.ACTIVE
 
 
-class Died(BaseException):
-    """The process is gone, and nothing of it runs any more."""
-
-
-class _Mortal:
-    """Dies after it has had a number of effects."""
-
-    def __init__(self, lives):
-        self.lives = lives
-
-    def has_done_something(self):
-        self.lives -= 1
-        if self.lives == 0:
-            raise Died
-
-
 class _Ironic:
     """An Ironic whose caller may be dead before the answer comes."""
 
-    def __init__(self, real, mortal):
+    def __init__(self, real, steps):
         self._real = real
-        self._mortal = mortal
+        self._steps = steps
 
     def __getattr__(self, name):
         method = getattr(self._real, name)
-        if name not in ('write_lessee', 'undeploy', 'clear_instance',
-                        'manage', 'provide', 'put_back'):
-            return method
 
         def call(*args):
-            method(*args)
-            self._mortal.has_done_something()
+            answer = method(*args)
+            self._steps.take()
+            return answer
         return call
 
 
@@ -66,28 +49,38 @@ class _Deaths(leases.TestCase):
 
     options = {'leases__claim_ttl': 60}
 
-    def _mortal_crew(self, lives):
-        return self._mortal(lives)[1]
-
-    def _mortal(self, lives):
-        """Return the engine and the crew of a process that dies."""
-        mortal = _Mortal(lives)
-        engine = dataclasses.replace(
+    def _begin_with(self, steps):
+        """Begin with a process that dies."""
+        steps.begin(self.engine)
+        self.mortal = dataclasses.replace(
             self.world.another_engine(), announcer=self.heard,
-            ironic=_Ironic(self.ironic, mortal))
-        real = engine.database.write
+            database=faults.MortalDatabase(self.engine.database, steps),
+            ironic=_Ironic(self.ironic, steps))
+        self.crew = lease_workers.LeaseWorkers(self.mortal)
 
-        class Write:
-            def __enter__(self):
-                self.inner = real()
-                return self.inner.__enter__()
+    def _dies(self, steps, *work):
+        """Have the process do some work; tells if that is its end.
 
-            def __exit__(self, *exc):
-                self.inner.__exit__(*exc)
-                if exc[0] is None:
-                    mortal.has_done_something()
-        engine.database.write = Write
-        return engine, lease_workers.LeaseWorkers(engine)
+        Another one goes on in its place.
+        """
+        before = steps.died
+        with steps:
+            for each in work:
+                each()
+        if before or not steps.died:
+            return False
+        self.mortal = self.world.another_engine()
+        self.crew = self.another_crew()
+        return True
+
+    def _die_after_each_effect(self, more_than):
+        """Have a process die after each of its effects, one a story.
+
+        :param more_than: so many of them.
+        """
+        for number, steps in enumerate(faults.each_death(), 1):
+            self._story(number, steps)
+        self.assertGreater(number, more_than)
 
     def _count(self, call):
         return sum(each == call for each, _ in self.ironic.changed)
@@ -96,28 +89,23 @@ class _Deaths(leases.TestCase):
 @servers.also
 class TestDeath(_Deaths):
 
-    def _story(self, lives):
-        """A lease from its start to its end; tells if anybody died."""
+    def _story(self, number, steps):
+        """A lease from its start to its end."""
         self.heard.told.clear()
         self.ironic.changed.clear()
         self.ironic.cleaning = 'available'
-        noon = 10 * lives
+        noon = 10 * number
         self.at(noon)
         lease = self.leasing.create(None, noon + 2, leasing.wish(2),
                                     before_end=leasing.at(noon + 1))
-        mortal, died = self._mortal_crew(lives), False
+        self._begin_with(steps)
 
         def work():
-            nonlocal mortal, died
-            try:
-                mortal.one_pass()
-            except Died:
-                died, mortal = True, self.another_crew()
-                self.world.clock.advance(61)
-                mortal.one_pass()
+            if self._dies(steps, self.work):
+                self.soon(61)
             self.assertEqual([], self.leasing.overlaps())
         work()
-        self.assertEqual(ACTIVE, self.lease(lease).status)
+        self.assert_status(ACTIVE, lease)
         self.assertEqual({leasing.PROJECT}, {
             self.ironic.there[node].lessee for node in self.nodes})
         used, _ = self.nodes
@@ -141,27 +129,23 @@ class TestDeath(_Deaths):
         self.assertEqual(1, self.ironic.changed.count(('undeploy', used)))
         told = self.heard.count()
         for event in ('start_lease', 'before_end_lease', 'end_lease'):
-            self.assertIn(told[f'lease.event.{event}'], (1, 2) if died
+            self.assertIn(told[f'lease.event.{event}'], (1, 2) if steps.died
                           else (1,))
-        return died
 
     def test_death_after_any_write_leaves_nothing_behind(self):
         """Blazar: never retries what a dead manager left IN_PROGRESS."""
         self.nodes = self.leasing.hosts(2, lessee='before')
-        lives = 1
-        while self._story(lives):
-            lives += 1
         # NOTE: each claim, each change in Ironic, each commit and each
         # giving back.
-        self.assertGreater(lives, 15)
+        self._die_after_each_effect(15)
         self.assertEqual({}, self.leasing.stale())
 
 
 @servers.also
 class TestDeathInHandover(_Deaths):
 
-    def _story(self, lives):
-        """A node that was acted on is given back; tells if anybody died."""
+    def _story(self, number, steps):
+        """A node that was acted on is given back."""
         self.begin()
         # The host of the story before is free again.
         self.world.empty()
@@ -178,15 +162,11 @@ class TestDeathInHandover(_Deaths):
         self.ironic.why[node] = made.marked('his')
         self.ironic.change(node, maintenance=True)
         self.ironic.changed.clear()
-        mortal, died = self._mortal_crew(lives), False
+        self._begin_with(steps)
         for _ in range(12):
-            self.world.clock.advance(7200)
-            try:
-                mortal.one_pass()
-            except Died:
-                died, mortal = True, self.another_crew()
+            self._dies(steps, lambda: self.soon(7200))
             self.assertEqual([], self.leasing.overlaps())
-        self.assertEqual(leases.STATUS.TERMINATED, self.lease(lease).status)
+        self.assert_status(leases.STATUS.TERMINATED, lease)
         self.assertEqual('available', self.ironic.there[node].provision_state)
         after = self.ironic.document(node)
         self.assertEqual((None, {}, 'power off', False), (
@@ -195,20 +175,16 @@ class TestDeathInHandover(_Deaths):
         self.assertEqual((before.node['description'], 1, 1), (
             after.node['description'], self._count('manage'),
             self._count('provide')))
-        return died
 
     def test_dies_after_each_effect(self):
-        lives = 1
-        while self._story(lives):
-            lives += 1
-        self.assertGreater(lives, 15)
+        self._die_after_each_effect(15)
 
 
 @servers.also
 class TestDeathOfReservation(_Deaths):
 
-    def _story(self, lives):
-        """A reservation whose holder acted expires; tells if anybody died."""
+    def _story(self, number, steps):
+        """A reservation whose holder acted expires."""
         self.begin()
         (node,) = self.world.enrol()
         self.ironic.fields[node] = {'power_state': 'power off'}
@@ -218,15 +194,9 @@ class TestDeathOfReservation(_Deaths):
         self.ironic.fields[node] = {'power_state': 'power on',
                                     'description': 'his'}
         self.world.clock.advance(601)
-        engine, mortal = self._mortal(lives)
-        died = False
+        self._begin_with(steps)
         for _ in range(8):
-            try:
-                sweep.sweep(engine)
-                mortal.one_pass()
-            except Died:
-                died, engine = True, self.world.another_engine()
-                mortal = self.another_crew()
+            self._dies(steps, lambda: sweep.sweep(self.mortal), self.work)
             # NOTE: the mirror shows the node as available all the time.
             if before != self.ironic.document(node) or any(
                     lease.bookings for lease in self.leasing.all()):
@@ -238,10 +208,6 @@ class TestDeathOfReservation(_Deaths):
             self.ironic.document(node), self._count('manage'),
             self._count('provide')))
         self.world.reserve(node)
-        return died
 
     def test_dies_after_each_effect(self):
-        lives = 1
-        while self._story(lives):
-            lives += 1
-        self.assertGreater(lives, 8)
+        self._die_after_each_effect(8)

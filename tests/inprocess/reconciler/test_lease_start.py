@@ -39,11 +39,6 @@ class _TestCase(leases.TestCase):
     def status(self, lease):
         return self.lease(lease).status
 
-    def flags(self, lease):
-        """Return whether a lease, and its first reservation, lack a node."""
-        lease = self.lease(lease)
-        return lease.degraded, lease.reservations[0].missing_resources
-
     def use_of(self, lease, node, succeeds=True):
         """Have the guard let a deploy through, and Ironic answer it."""
         through = admission.admit(self.engine, node, lease.reservations[0].id)
@@ -242,8 +237,7 @@ class TestNotReady(_TestCase):
         lease, node = self.planned()
         self.ironic.change(node, provision_state='cleaning')
         self.work_at(1)
-        for _ in range(8):
-            self.soon()
+        self.soon(times=8)
         self.assertEqual(0, self.work())
         self.ironic.change(node, provision_state='available')
         self.leasing.refresh()

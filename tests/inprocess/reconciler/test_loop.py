@@ -52,10 +52,6 @@ class TestLoop(world.TestCase):
         self.one.nodes.one_pass()
         self.assertEqual([], self._questions(self.one))
 
-    def test_of_two_loops_one_works(self):
-        self.one.nodes.one_pass()
-        self.assertEqual([], self._questions(self.other))
-
     def test_other_takes_over_when_the_first_is_silent(self):
         self.one.nodes.one_pass()
         self.world.clock.advance(29)
@@ -123,16 +119,6 @@ class TestLoop(world.TestCase):
         self.assertEqual(['node'], self._questions(self.other))
         self.assertEqual('gold',
                          self.world.mirrored()[node]['resource_class'])
-
-    def test_loop_outlives_a_pass_that_fails(self):
-        (node,) = self.world.enrol(mirrored=False)
-
-        def bug():
-            raise ZeroDivisionError
-        self.world.ironic.interrupt('nodes', bug)
-        self.assertRaises(ZeroDivisionError, self.one.nodes.one_pass)
-        self.one.nodes.one_pass()
-        self.assertIn(node, self.world.mirrored())
 
     def test_task_that_always_fails_starves_no_other(self):
         """A row that could not be purged kept all nodes from being read."""

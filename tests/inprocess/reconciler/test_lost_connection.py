@@ -50,7 +50,7 @@ class TestLostConnection(leases.TestCase):
             self.world.clock.advance(3)
             waited += 3
             self.work()
-        self.assertEqual(ACTIVE, self.lease(self.made).status)
+        self.assert_status(ACTIVE, self.made)
         self.assertLessEqual(waited, seconds)
 
     def test_error_that_nobody_expects_delays_no_start_by_a_claim(self):

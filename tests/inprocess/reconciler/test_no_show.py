@@ -344,8 +344,7 @@ class TestWhole(no_shows.TestCase):
     def test_lease_ends_whole(self):
         self.run_at(2)
         self.run_at(3)
-        self.assertEqual(leases.STATUS.TERMINATED,
-                         self.lease(self.made).status)
+        self.assert_status(leases.STATUS.TERMINATED, self.made)
 
     def test_one_node_that_is_used_keeps_all(self):
         self.run_at(2)
@@ -370,4 +369,4 @@ class TestInstances(leases.TestCase):
         self.at(8)
         no_show.wake(self.engine)
         self.work()
-        self.assertEqual(leases.STATUS.ACTIVE, self.lease(made).status)
+        self.assert_status(leases.STATUS.ACTIVE, made)

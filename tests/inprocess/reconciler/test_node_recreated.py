@@ -33,10 +33,6 @@ class TestNodeRecreated(leases.TestCase):
         self.work()
         self.assertEqual('ours', self.ironic.there[self.node].lessee)
 
-    def flags(self):
-        lease = self.lease(self.made)
-        return lease.degraded, lease.reservations[0].missing_resources
-
     def pass_by(self):
         """Have the leases be watched, and all be worked on."""
         self.watch()
@@ -67,16 +63,16 @@ class TestNodeRecreated(leases.TestCase):
     def test_lease_is_flagged_until_the_new_node_is_in_order(self):
         node = self.ironic.there.pop(self.node)
         self.watch()
-        self.assertEqual((True, True), self.flags())
+        self.assertEqual((True, True), self.flags(self.made))
         self.ironic.put(node)
         self.recreate(provision_state='enroll')
         for state in ('enroll', 'verifying', 'manageable'):
             self.ironic.change(self.node, provision_state=state)
             self.pass_by()
-            self.assertEqual((True, True), self.flags(), state)
+            self.assertEqual((True, True), self.flags(self.made), state)
         self.ironic.change(self.node, provision_state='available')
         self.pass_by()
-        self.assertEqual((False, False), self.flags())
+        self.assertEqual((False, False), self.flags(self.made))
         self.assert_whole()
 
     def test_node_that_is_seen_again_is_the_same(self):
@@ -88,7 +84,7 @@ class TestNodeRecreated(leases.TestCase):
         changed = len(self.ironic.changed)
         self.soon(1)
         self.assertEqual(changed, len(self.ironic.changed))
-        self.assertEqual((False, False), self.flags())
+        self.assertEqual((False, False), self.flags(self.made))
         self.assert_whole()
 
     def test_lease_that_ends_takes_nothing_back_from_the_new_node(self):

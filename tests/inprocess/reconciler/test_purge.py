@@ -47,7 +47,7 @@ class TestPurge(leases.TestCase):
             self.at(hours)
             self.leasing.refresh()
             self.work()
-        self.assertIs(leases.STATUS.TERMINATED, self.lease(self.made).status)
+        self.assert_status(leases.STATUS.TERMINATED, self.made)
 
     def days(self, days):
         self.at(4.1 + 24 * days)
@@ -72,7 +72,7 @@ class TestPurge(leases.TestCase):
         """The sweep leaves it until then, and deletes all of it after."""
         self.days(89.9)
         sweep.sweep(self.engine)
-        self.assertIs(leases.STATUS.TERMINATED, self.lease(self.made).status)
+        self.assert_status(leases.STATUS.TERMINATED, self.made)
         self.days(90.1)
         sweep.sweep(self.engine)
         self.assertEqual(0, self.rows())
@@ -83,7 +83,7 @@ class TestPurge(leases.TestCase):
         """Whatever the clock says."""
         self.engine.conf.set_override('retention', 0, 'leases')
         self.assertEqual(0, self.purged(5000))
-        self.assertIs(leases.STATUS.TERMINATED, self.lease(self.made).status)
+        self.assert_status(leases.STATUS.TERMINATED, self.made)
 
     def test_live_lease_is_never_forgotten(self):
         """One that lasts longer than leases are kept stays."""
@@ -157,7 +157,7 @@ class TestPurge(leases.TestCase):
             state='ending', place=9,
             lease_reservation_id=self.made.reservations[0].id))
         self.assertEqual(0, self.purged(91))
-        self.assertIs(leases.STATUS.TERMINATED, self.lease(self.made).status)
+        self.assert_status(leases.STATUS.TERMINATED, self.made)
 
     def test_batch_bounds_what_a_transaction_deletes(self):
         """Three are over; two are forgotten, then the last."""

@@ -53,8 +53,7 @@ class TestPutBack(leases.TestCase):
             lease.status, lease.events, len(lease.bookings)))
         self.assertRaises(errors.NoNodeAvailable, self.world.reserve,
                           self.node)
-        for _ in range(6):
-            self.soon()
+        self.soon(times=6)
         self.assertEqual([], self.leasing.all())
         self.assertEqual(self.before, self.ironic.document(self.node))
         self.assertEqual(['manage', 'provide'], [
@@ -173,8 +172,7 @@ class TestPutBack(leases.TestCase):
         self.leasing.refused(None, 3, leasing.wish(1))
         sweep.sweep(self.engine)
         self.leasing.refused(None, 3, leasing.wish(1))
-        for _ in range(6):
-            self.soon()
+        self.soon(times=6)
         self.leasing.create(None, 3, leasing.wish(1))
 
     def test_nobody_else_undeploys_what_was_deployed_beside(self) -> None:

@@ -48,10 +48,10 @@ class TestStartInTime(leases.TestCase):
         self.assertEqual(leasing.at(hours), self.lease(lease).start)
         self.at(hours - _EARLY)
         self.work()
-        self.assertEqual(leases.STATUS.PENDING, self.lease(lease).status)
+        self.assert_status(leases.STATUS.PENDING, lease)
         self.at(hours)
         self.work()
-        self.assertEqual(leases.STATUS.ACTIVE, self.lease(lease).status)
+        self.assert_status(leases.STATUS.ACTIVE, lease)
         self.assertEqual(leasing.PROJECT, self.ironic.there[self.node].lessee)
 
     def test_at_the_start_that_was_promised(self):

@@ -105,8 +105,7 @@ class TestOne(_Usage):
         self.until(40)
         self.until(49)
         self.until(50)
-        self.assertEqual(leases.STATUS.TERMINATED,
-                         self.lease(self.made).status)
+        self.assert_status(leases.STATUS.TERMINATED, self.made)
         after = {**expected, 3: (13, 13, 13)}
         self.assertEqual(after, self.hours())
         self.at(24 * 200)

@@ -34,7 +34,7 @@ from ironic_reservations.engine.snapshots import cache
 from ironic_reservations.features.calendar import document as calendar
 from ironic_reservations.features.calendar import values as calendar_model
 from ironic_reservations.features.history import history
-from ironic_reservations.features.limits import limits
+from ironic_reservations.model import limits
 from tests import leasing
 from tests import world
 from tests.inprocess.engine import timelines

@@ -19,7 +19,7 @@ from concurrent import futures
 from ironic_reservations import errors
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.reservations import reserve
-from ironic_reservations.features.limits import limits
+from ironic_reservations.features.limits import configured
 from ironic_reservations.planner import pick
 from tests import leasing
 from tests import servers
@@ -85,5 +85,5 @@ class TestAtOnce(timelines.TestCase):
             reserve.reserve(engine, pick.NodeRequest(
                 instance_uuid=world.new_uuid(), node_uuids=(nodes[number],),
                 project_id='ours'), world.ALL_NODES, None,
-                limits.of(engine.conf, 'reservations'))
+                configured.of(engine.conf, 'reservations'))
         self.assertEqual(most, self._served(hold, errors.ReservationLimit))

@@ -470,7 +470,7 @@ class TestAnyOrder(world.TestCase):
         windows = [each for window in find.page(there.engine)
                    for each in window.nodes]
         for row in there.rows():
-            assert row['window_id'] is not None or not any(
+            assert not any(
                 each.node_uuid == row['node_uuid']
                 and row['starts_at'] < each.ends_at
                 and each.starts_at < row['expires_at'] for each in windows)

@@ -14,7 +14,7 @@
 """Maintenance windows that are booked over nodes, with leases and without."""
 
 from ironic_reservations import errors
-from ironic_reservations.features.keys import request_keys
+from ironic_reservations.engine import earlier
 from ironic_reservations.features.maintenance import create
 from tests import leasing
 from tests.inprocess.reconciler import leases
@@ -28,7 +28,7 @@ def book(engine, start, end, nodes=None, dry_run=False, key=None, **more):
         None if nodes is None else tuple(nodes), **more)
     return create.create(
         engine, ask, dry_run,
-        None if key is None else request_keys.of_request(
+        None if key is None else earlier.of_request(
             'maintenance', ask.project_id, key, ask))
 
 

@@ -429,7 +429,7 @@ class AroundTestCase(base.BrowserCase):
         """It stays the second one, whatever is typed beside it."""
         self.open(book='gold', hosts=1, start='2027-10-31T01:30:00Z',
                   end='2027-10-31T09:00:00Z')
-        length = self.page.locator('#book-length')
+        length = self.page.locator('#book-dates-note')
         expect(length).to_contain_text('2027-10-31 01:30 UTC')
         self.page.fill('#book-end', '2027-10-31T11:00')
         expect(length).to_contain_text('8 h 30 min · 2027-10-31 01:30 UTC')

@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 
 from playwright import sync_api
 from testtools import matchers
@@ -209,6 +210,105 @@ class BookTestCase(base.BrowserCase):
         self.page.fill('#book-properties', '["==", "$arch", "none"]')
         expect(self.verdict).to_contain_text('no host matches')
         self.check_accessible()
+
+    def test_range_of_hosts(self):
+        """As many as are free are promised."""
+        self.service.lease(4, 30, name='others', hosts=1)
+        self.open_days()
+        self.drag('gold', 6, 12)
+        self.page.fill('#book-hosts', '2')
+        self.page.fill('#book-most', '1')
+        expect(self.verdict).to_contain_text('The larger number of hosts')
+        self.page.fill('#book-most', '3')
+        expect(self.verdict).to_contain_text('Possible: 2 of 2 to 3 hosts')
+        self.check_accessible()
+        colleague = self.someone()
+        colleague.goto(self.page.url)
+        expect(colleague.locator('#book-most')).to_have_value('3')
+        self.press('Book', '.booking')
+        self.titled('lease')
+        expect(self.page.get_by_role('heading', name='2–3 hosts of gold')
+               ).to_be_visible()
+        part, = self.service.leases()['lease']['reservations']
+        self.assertEqual((2, 3, 2), (part['min'], part['max'],
+                                     len(part['nodes'])))
+
+    def test_queue(self):
+        """A lease waits, and starts earlier as soon as it can."""
+        taken = self.service.lease(8, 20, name='taken', hosts=3)
+        self.open_days()
+        self.drag('gold', 10, 16)
+        expect(self.verdict).to_contain_text('In the way')
+        self.page.select_option('#book-dates', 'queue')
+        expect(self.verdict).to_contain_text('It waits, and starts at the '
+                                             'latest: ')
+        self.check_accessible()
+        colleague = self.someone()
+        colleague.goto(self.page.url)
+        expect(colleague.locator('#book-dates')).to_have_value('queue')
+        self.press('Book', '.booking')
+        self.titled('lease')
+        self.says('.summary', 'Queued: it starts earlier')
+        found = self.service.leases()['lease']
+        self.assertIs(True, found['queued'])
+        self.assertGreaterEqual(window_of(found)[0], window_of(taken)[1])
+
+    def test_queue_that_is_empty(self):
+        """Nothing is said of waiting if the times are free."""
+        self.open_days()
+        self.drag('gold', 10, 16)
+        self.page.select_option('#book-dates', 'queue')
+        expect(self.verdict).to_contain_text(_POSSIBLE)
+        expect(self.verdict).not_to_contain_text('waits')
+
+    def test_open_dates(self):
+        """The window is that of the times, the length that of the form."""
+        taken = self.service.lease(60, 84, name='taken', hosts=3)
+        self.open(**self.window(-4, 140))
+        self.drag('gold', 66, 100)
+        expect(self.page.locator('#book-length')).to_be_hidden()
+        self.page.select_option('#book-dates', 'open')
+        self.page.fill('#book-length', '100')
+        expect(self.verdict).to_contain_text('no longer than the time')
+        self.page.fill('#book-length', '4')
+        self.page.select_option('#book-unit', 'hours')
+        expect(self.verdict).to_contain_text('Planned for now: ')
+        self.says('#book-dates-note', '4 h')
+        self.check_accessible()
+        colleague = self.someone()
+        colleague.goto(self.page.url)
+        expect(colleague.locator('#book-length')).to_have_value('4')
+        expect(colleague.locator('#book-unit')).to_have_value('1')
+        self.says('.verdict', 'Planned for now: ', colleague)
+        self.page.fill('#book-length', '19')
+        expect(self.verdict).to_have_class('verdict no')
+        self.page.fill('#book-length', '4')
+        expect(self.verdict).to_contain_text('Planned for now: ')
+        self.press('Book', '.booking')
+        self.titled('lease')
+        self.says('.summary', 'Its dates are open: it may move between')
+        start, end = window_of(self.service.leases()['lease'])
+        self.assertEqual(datetime.timedelta(hours=4), end - start)
+        self.assertGreaterEqual(start, window_of(taken)[1])
+
+    def test_properties_are_typed_as_for_the_commands(self):
+        """And the names of the properties are shown."""
+        self.open_days()
+        self.page.keyboard.press('b')
+        self.page.get_by_text('Properties of the hosts').click()
+        self.says('#book-properties-note', 'vcpus, memory_mb, local_gb')
+        self.page.fill('#book-properties',
+                       'resource_class=gold, resource_class != x')
+        expect(self.verdict).to_contain_text(_POSSIBLE)
+        self.check_accessible()
+        self.press('Book', '.booking')
+        self.titled('lease')
+        part, = self.only_lease()['reservations']
+        self.assertEqual(
+            ['and', ['==', '$resource_class', 'gold'],
+             ['==', '$resource_class', 'gold'],
+             ['!=', '$resource_class', 'x']],
+            json.loads(part['resource_properties']))
 
     def test_two_want_the_last_host_at_once(self):
         """One gets it; the other sees why, and the next offer."""

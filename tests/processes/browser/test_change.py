@@ -201,22 +201,30 @@ class ChangeTestCase(base.BrowserCase):
         }''')
         titles = [title for title, _ in commands]
         self.assertEqual([
-            'Put its proof into a variable, reservation 1 (2 hosts)',
-            'Deploy a host of it, reservation 1 (2 hosts)',
+            'Deploy its hosts',
             'Put its proof into a variable, reservation 2 (3 instances)',
             'Boot a server in Nova, with its private flavor, '
             'reservation 2 (3 instances)',
             'Put its proof into a variable, reservation 3 (1 instance)',
             'Boot a server in Nova, with its private flavor, '
-            'reservation 3 (1 instance)',
-            'Deploy a host of it, reservation 3 (1 instance)'], titles[1:-1])
-        for number, (_, text) in zip((0, 1, 2), (
+            'reservation 3 (1 instance)'], titles[1:-1])
+        for number, (_, text) in zip((1, 2), (
                 each for each in commands if 'proof' in each[0]),
                 strict=True):
             self.assertIn(f'["reservations"][{number}]["id"]', text)
-        self.assertIn('--node N0', commands[2][1])
+        self.assertEqual(
+            'baremetal reservation deploy L --node N0 --node N2 --wait 1800',
+            commands[1][1])
         self.assertIn('openstack server create --flavor "$proof"',
-                      commands[4][1])
+                      commands[3][1])
+
+    def test_one_command_deploys_a_lease(self):
+        """It is the one that the page shows."""
+        lease = self.service.lease(0, 12, hosts=2)
+        self.open(lease=lease['id'])
+        expect(self.page.locator('.lease')).to_contain_text(
+            f'baremetal reservation deploy {lease["id"]} --all --wait 1800')
+        expect(self.page.locator('.lease')).not_to_contain_text('proof=')
 
     def test_proof_is_copied(self):
         lease = self.service.lease(2, 12, name='training')

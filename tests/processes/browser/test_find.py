@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 
 from playwright import sync_api
 
@@ -77,6 +78,35 @@ class FindTestCase(base.BrowserCase):
         self.assertEqual(f'{start:%Y-%m-%d %H:%M} UTC – '
                          f'{end:%Y-%m-%d %H:%M} UTC', dates)
         self.assertEqual(2, len(lease['reservations'][0]['nodes']))
+
+    def test_properties(self):
+        """They are typed as for the commands, and booked with the slot."""
+        self.open()
+        self.find(1, 1)
+        self.page.get_by_text('Properties of the hosts').click()
+        self.says('#find-properties-note', 'vcpus, memory_mb, local_gb')
+        self.page.fill('#find-properties', 'vcpus>')
+        self.says('.slots', 'type it like vcpus>=32, rack=r1')
+        self.page.fill('#find-properties', 'vcpus>=9999')
+        self.says('.slots', '1 host of gold with vcpus>=9999 is not free')
+        self.page.fill('#find-properties',
+                       'resource_class=gold, resource_class != x')
+        expect(self.slots.first).to_contain_text(
+            '1 host of gold with resource_class=gold, '
+            'resource_class != x for 1 d')
+        self.check_accessible()
+        colleague = self.someone()
+        colleague.goto(self.page.url)
+        expect(colleague.locator('#find-properties')).to_have_value(
+            'resource_class=gold, resource_class != x')
+        self.slots.first.click()
+        self.titled('lease')
+        part, = self.service.leases()['lease']['reservations']
+        self.assertEqual(
+            ['and', ['==', '$resource_class', 'gold'],
+             ['==', '$resource_class', 'gold'],
+             ['!=', '$resource_class', 'x']],
+            json.loads(part['resource_properties']))
 
     def test_list_follows_the_form(self):
         """No slot stays that is not of the form."""

@@ -18,7 +18,6 @@ import re
 
 from tests.inprocess.client import base
 
-PAGE = base.ROOT / 'doc' / 'source' / 'user' / 'flexible.rst'
 SCRIPT = base.EXAMPLES / 'flexible.sh'
 
 
@@ -40,12 +39,3 @@ class FlexibleTest(base.ClientTestCase):
             r' \(4d\); starts in', done.stdout)), done.stdout)
         self.assertRegex(done.stdout, '"between": null')
         self.assertRegex(done.stdout, '"fixed": true')
-
-    def test_the_page_shows_all_of_the_script(self):
-        """Each part is on the page, and each part of the page is there."""
-        parts = re.findall(r'^# begin (\w+)$', SCRIPT.read_text(),
-                           flags=re.MULTILINE)
-        shown = re.findall(r'flexible\.sh\n   :language: sh\n'
-                           r'   :start-after: begin (\w+)$',
-                           PAGE.read_text(), flags=re.MULTILINE)
-        self.assertEqual(sorted(parts), sorted(shown))

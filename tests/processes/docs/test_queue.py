@@ -15,12 +15,10 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 
 from tests.inprocess.client import base
 
-PAGE = base.ROOT / 'doc' / 'source' / 'user' / 'queue.rst'
 SCRIPT = base.EXAMPLES / 'queue.sh'
 
 
@@ -50,12 +48,3 @@ class QueueTest(base.ClientTestCase):
         self.assertLess(shown['promised_start'], other['promised_start'])
         self.assertEqual(shown['promised_start'], shown['start_date'])
         self.command(*lease, 'delete', 'other')
-
-    def test_the_page_shows_all_of_the_script(self):
-        """Each part is on the page, and each part of the page is there."""
-        parts = re.findall(r'^# begin (\w+)$', SCRIPT.read_text(),
-                           flags=re.MULTILINE)
-        shown = re.findall(r'queue\.sh\n   :language: sh\n'
-                           r'   :start-after: begin (\w+)$',
-                           PAGE.read_text(), flags=re.MULTILINE)
-        self.assertEqual(sorted(parts), sorted(shown))

@@ -10,17 +10,14 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-
 """The product, broken on purpose: what tests and the checker have to find.
 
-Each module has a function ``apply`` that breaks one thing in the process
-that calls it; ``BEST``, the storm that shows it soonest; ``FOUND_AS``, the
-rule of the checker that it breaks; and ``KEPT_BY``, the tests of the gate that
-notice it.
+Each function that is ``planted`` breaks one thing in the process that calls
+it; it has the name of the mutation.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
+import dataclasses
 import importlib
 import pkgutil
 
@@ -29,28 +26,45 @@ from tests.processes import mix
 VARIABLE = 'STORM_MUTATION'
 
 
+@dataclasses.dataclass(frozen=True)
+class Mutation:
+    """One thing that is broken.
+
+    :ivar found_as: the rule of the checker that it breaks.
+    :ivar best: the storm that shows it soonest.
+    :ivar kept_by: the tests of the gate that notice it.
+    :ivar apply: breaks this process.
+    """
+
+    found_as: str
+    best: mix.Best
+    kept_by: tuple[str, ...]
+    apply: Callable[[], None]
+
+
+_planted: dict[str, Mutation] = {}
+
+
+def planted(found_as: str, best: mix.Best, *kept_by: str
+            ) -> Callable[[Callable[[], None]], Callable[[], None]]:
+    """Return what makes a mutation of a function, as :class:`Mutation`."""
+    def plant(apply: Callable[[], None]) -> Callable[[], None]:
+        _planted[apply.__name__] = Mutation(found_as, best, kept_by, apply)
+        return apply
+    return plant
+
+
+def every() -> dict[str, Mutation]:
+    """Return all mutations by their names."""
+    # NOTE: not before, since they import all that they break.
+    for each in pkgutil.iter_modules(__path__):
+        importlib.import_module(f'{__name__}.{each.name}')
+    return dict(sorted(_planted.items()))
+
+
 def names() -> list[str]:
     """Return the names of all mutations."""
-    return sorted(each.name for each in pkgutil.iter_modules(__path__))
-
-
-def best(name: str) -> mix.Best:
-    """Return the storm that shows soonest what a mutation breaks."""
-    found = importlib.import_module(f'{__name__}.{name}').BEST
-    assert isinstance(found, mix.Best)
-    return found
-
-
-def found_as(name: str) -> str:
-    """Return the rule of the checker that a mutation breaks."""
-    return str(importlib.import_module(f'{__name__}.{name}').FOUND_AS)
-
-
-def kept_by(name: str) -> tuple[str, ...]:
-    """Return the tests of the gate that notice a mutation."""
-    found = importlib.import_module(f'{__name__}.{name}').KEPT_BY
-    assert isinstance(found, tuple)
-    return found
+    return list(every())
 
 
 def apply(name: str) -> None:
@@ -58,4 +72,4 @@ def apply(name: str) -> None:
 
     :param name: one of :func:`names`.
     """
-    importlib.import_module(f'{__name__}.{name}').apply()
+    every()[name].apply()

@@ -17,25 +17,15 @@ Of three on MariaDB two ended with "Table already exists".
 
 from __future__ import annotations
 
+import sqlalchemy as sa
 import testtools
 
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import migrate
 from ironic_reservations.db import migration_lock
-from tests import forks
 from tests import world
+from tests.processes.schema import at_once
 from tests.real import databases
-
-
-def _upgrade(url, barrier, outcomes):
-    database = db_connection.Database(world.configured(url))
-    barrier.wait()
-    try:
-        migrate.upgrade(database)
-        outcomes.put(migrate.version(database))
-    except BaseException as exc:
-        outcomes.put(repr(exc))
-        raise
 
 
 class _AtOnceOn:
@@ -45,21 +35,14 @@ class _AtOnceOn:
     def setUp(self) -> None:
         super().setUp()
         self.url = self.useFixture(databases.Database(self.kind)).url
-        self.database = db_connection.Database(world.configured(self.url))
+        self.database = db_connection.Database(world.configured(
+            self.url, database__upgrade='on_start'))
         self.addCleanup(self.database.close)
 
     def test_three_at_once_all_succeed(self) -> None:
         """None ends with an error, and the schema is whole."""
-        barrier, outcomes = forks.CONTEXT.Barrier(3), forks.CONTEXT.Queue()
-        started = [forks.CONTEXT.Process(target=_upgrade,
-                                         args=(self.url, barrier, outcomes))
-                   for _ in range(3)]
-        for process in started:
-            process.start()
-        self.assertEqual([migrate.head()] * 3,
-                         [outcomes.get(timeout=300) for _ in started])
-        for process in started:
-            process.join()
+        self.assertEqual([migrate.head()] * 3, at_once.versions(
+            migrate.upgrade, [self.url] * 3))
 
     def test_one_that_does_not_come_to_an_end_is_told_of(self) -> None:
         """After the limit, in words; nothing has been changed."""
@@ -71,7 +54,27 @@ class _AtOnceOn:
         self.assertIsNone(migrate.version(self.database))
 
 
+class _OnStart(_AtOnceOn):
+    """A server, whose tables are upgraded at a start only by the option."""
+
+    def test_three_that_start_at_once_upgrade_where_they_may(self) -> None:
+        urls = [self.url] * 3
+        self.assertEqual([None] * 3, at_once.versions(migrate.at_start, urls))
+        self.assertEqual([migrate.head()] * 3, at_once.versions(
+            migrate.at_start, urls, database__upgrade='on_start'))
+
+    def test_start_leaves_the_tables_of_a_later_release(self) -> None:
+        migrate.upgrade(self.database)
+        with self.database.write() as opened:
+            opened.execute(sa.text(
+                "UPDATE alembic_version SET version_num = '9999'"))
+        migrate.at_start(self.database)
+        self.assertEqual('9999', migrate.version(self.database))
+
+
 for _kind in databases.KINDS:
     _name = f'TestAtOnceOn{_kind.title()}'
-    globals()[_name] = type(_name, (_AtOnceOn, testtools.TestCase),
-                            {'kind': _kind, '__module__': __name__})
+    globals()[_name] = type(
+        _name, (_AtOnceOn if _kind == 'sqlite' else _OnStart,
+                testtools.TestCase),
+        {'kind': _kind, '__module__': __name__})

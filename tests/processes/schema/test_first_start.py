@@ -25,17 +25,7 @@ from ironic_reservations.db import migrate
 from tests import forks
 from tests import world
 from tests.inprocess.db import migrating
-
-
-def _start(url, barrier, left_over):
-    database = connection.Database(world.configured(url))
-    barrier.wait()
-    try:
-        migrate.ensure_sqlite(database)
-        left_over.put(migrate.version(database))
-    except BaseException as exc:
-        left_over.put(repr(exc))
-        raise
+from tests.processes.schema import at_once
 
 
 def _start_and_die(url, statements):
@@ -46,22 +36,14 @@ def _start_and_die(url, statements):
             os.kill(os.getpid(), signal.SIGKILL)
     # NOTE: of all engines: migrations have one of their own.
     sa.event.listen(sa.Engine, 'before_cursor_execute', count)
-    migrate.ensure_sqlite(connection.Database(world.configured(url)))
+    migrate.at_start(connection.Database(world.configured(url)))
 
 
 class TestFirstStart(migrating.MigrationTestCase):
 
     def test_processes_that_start_at_once_make_the_tables_once(self):
-        barrier, left_over = forks.CONTEXT.Barrier(4), forks.CONTEXT.Queue()
-        started = [forks.CONTEXT.Process(target=_start,
-                                         args=(self.url, barrier, left_over))
-                   for _ in range(4)]
-        for process in started:
-            process.start()
-        outcomes = [left_over.get(timeout=240) for _ in started]
-        for process in started:
-            process.join()
-        self.assertEqual([migrate.head()] * 4, outcomes)
+        self.assertEqual([migrate.head()] * 4, at_once.versions(
+            migrate.at_start, [self.url] * 4))
         self.a_promise()
 
     def test_process_killed_after_any_statement_does_no_harm(self):
@@ -76,7 +58,7 @@ class TestFirstStart(migrating.MigrationTestCase):
             process.join()
             database = connection.Database(world.configured(url))
             self.addCleanup(database.close)
-            migrate.ensure_sqlite(database)
+            migrate.at_start(database)
             self.assertEqual(migrate.head(), migrate.version(database))
             exits.append(process.exitcode)
             if process.exitcode != -signal.SIGKILL:

@@ -34,21 +34,11 @@ from ironic_reservations.db import migration_lock
 from ironic_reservations.db import migration_turn
 from tests import forks
 from tests import world
+from tests.processes.schema import at_once
 from tests.real import databases
 from tools import own_cluster
 
 _LONG = 300
-
-
-def _upgrade(url: str, barrier: Any, outcomes: Any) -> None:
-    database = db_connection.Database(world.configured(url))
-    barrier.wait()
-    try:
-        migrate.upgrade(database)
-        outcomes.put(migrate.version(database))
-    except BaseException as exc:
-        outcomes.put(repr(exc))
-        raise
 
 
 def _hold(url: str, holds: Any) -> None:
@@ -78,17 +68,9 @@ class TestOnTwoNodes(testtools.TestCase):
 
     def test_both_succeed_and_a_killed_one_is_followed(self) -> None:
         """Each begins where the other one has ended."""
-        barrier, outcomes = forks.CONTEXT.Barrier(2), forks.CONTEXT.Queue()
         urls = self.urls('at_once')
-        started = [forks.CONTEXT.Process(target=_upgrade,
-                                         args=(url, barrier, outcomes))
-                   for url in urls]
-        for process in started:
-            process.start()
         self.assertEqual([migrate.head()] * 2,
-                         [outcomes.get(timeout=_LONG) for _ in started])
-        for process in started:
-            process.join()
+                         at_once.versions(migrate.upgrade, urls))
         holds = forks.CONTEXT.Event()
         holder = forks.CONTEXT.Process(target=_hold, args=(urls[0], holds))
         holder.start()

@@ -31,6 +31,7 @@ from ironic_reservations_client.osc import zone
 from tests.unit.client import zones
 
 EVENT = {'time': '2030-07-01T08:00:00.000000', 'status': 'UNDONE'}
+_EVENT_IN_UTC = {**EVENT, 'time': '2030-07-01T08:00:00+00:00'}
 
 
 class One(zone.Zoned, command.ShowOne):
@@ -106,7 +107,7 @@ class LocalTest(testtools.TestCase):
         """This holds unless the user sets a zone."""
         found = self.shown(One, '--at', '2030-07-01 10:00')
         self.assertEqual('2030-07-01T10:00:00+00:00', found['start_date'])
-        self.assertEqual([EVENT], found['events'])
+        self.assertEqual([_EVENT_IN_UTC], found['events'])
 
     def test_times_are_local(self):
         """Typed times are local, and shown times at any depth."""
@@ -163,10 +164,13 @@ class LocalTest(testtools.TestCase):
                 [first, '3d', f'{first} until {second}', 'None',
                  f'time: {first}', 'status: UNDONE'], cells)
 
-    def test_other_formats_have_what_the_service_says(self):
-        """All digits stay."""
+    def test_other_formats_have_one_format_of_time(self):
+        """It is ISO 8601 with a zone; all digits stay."""
         self.assertEqual(
             {'starts_at': '2030-07-01T08:00:00.473772+00:00',
              'duration': 259200, 'between': [
-                 '2030-07-01T08:00:00.000000', '2030-07-02T08:00:00.000000'],
-             'updated_at': None, 'events': [EVENT]}, self.shown(Window))
+                 '2030-07-01T08:00:00+00:00', '2030-07-02T08:00:00+00:00'],
+             'updated_at': None, 'events': [_EVENT_IN_UTC]},
+            self.shown(Window))
+        self.assertIn('2030-07-01T08:00:00+00:00',
+                      self.printed(Window, '-f', 'yaml'))

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 import testtools
 
 from ironic_reservations.features.open_dates import planning as slides
-from ironic_reservations.features.owners import loans
 from ironic_reservations.model import instants
 from ironic_reservations.planner import availability
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
+from ironic_reservations.planner import loans
 from ironic_reservations.planner import offers
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans

@@ -67,7 +67,7 @@ class AvailabilityController(rest.Controller):
             start=start, end=end, count=count, duration=duration,
             slots=slots, caller=availability.Caller(
                 context.project_id, caller_limits.of(
-                    self._engine.conf, self._enforcer, context, 'leases',
+                    self._engine, self._enforcer, context, 'leases',
                     context.project_id)))
         document: dict[str, Any] = {
             'start_date': dates.write(start), 'end_date': dates.write(end),

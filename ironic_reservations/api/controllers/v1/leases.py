@@ -36,9 +36,11 @@ from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.controllers.v1 import lease_shape
 from ironic_reservations.api.controllers.v1 import visible_properties
 from ironic_reservations.api.types import basic
+from ironic_reservations.api.types import dates
 from ironic_reservations.api.types import lease as lease_types
 from ironic_reservations.api.types import lease_body
 from ironic_reservations.engine import default_condition
+from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import retry
@@ -49,8 +51,6 @@ from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import refusal_messages
 from ironic_reservations.engine.leases import rehearsal
-from ironic_reservations.features.keys import request_keys
-from ironic_reservations.features.owners import lent as lease_lent
 from ironic_reservations.model import leases
 
 _PATH = f'/v{versions.MAJOR}/leases'
@@ -81,7 +81,7 @@ class LeasesController(rest.Controller):
             ((requested.hypervisor_properties, requested.resource_properties)
              for requested in request.reservations))
         request = default_condition.added(self._engine.conf, request)
-        allowed = caller_limits.of(self._engine.conf, self._enforcer, context,
+        allowed = caller_limits.of(self._engine, self._enforcer, context,
                                    'leases', context.project_id)
         with self._blockers_named(call):
             if basic.given(call.query.dry_run):
@@ -105,16 +105,23 @@ class LeasesController(rest.Controller):
         conf = self._engine.conf
         project = self._enforcer.visible_project(
             call.context, self._policy, basic.given(asked.project), 'leases')
+        now = self._engine.clock()
         given, since = basic.given(asked.limit), None
         limit = min(given or conf.api.max_limit, conf.api.max_limit)
         if given is None:
-            since = self._engine.clock() - datetime.timedelta(
-                days=conf.leases.listed)
+            since = now - datetime.timedelta(days=conf.leases.listed)
+        chosen = leases.Filter(
+            basic.given(asked.name), basic.given(asked.status),
+            basic.given(asked.node), *(
+                now if each == dates.NOW else basic.given(each)
+                for each in (asked.from_, asked.to)))
         page = [] if project == '' else lease_find.page(
-            self._engine, project, limit, basic.given(asked.marker), since)
+            self._engine, project, limit, basic.given(asked.marker), since,
+            chosen)
         more = {}
         if limit == len(page):
-            more['next'] = self._next(call, given and limit, page[-1].id)
+            more['next'] = self._next(call, given and limit, page[-1].id,
+                                      chosen)
         minor = call.own_minor
         texts = ','.join(self._texts.write(page, minor, _outside(
             self._engine, minor, page)))
@@ -123,12 +130,17 @@ class LeasesController(rest.Controller):
             + ''.join(f',"{name}":{expose.dumps(value)}'
                       for name, value in more.items()) + '}')
 
-    def _next(self, call: expose.Call, limit: int | None, last: str) -> str:
-        asked = {} if limit is None else {'limit': str(limit)}
-        asked['marker'] = last
-        project = basic.given(call.query.project)
-        if project is not None:
-            asked['project'] = project
+    def _next(self, call: expose.Call, limit: int | None, last: str,
+              chosen: leases.Filter) -> str:
+        asked = {
+            'limit': limit, 'marker': last,
+            'project': basic.given(call.query.project), 'name': chosen.name,
+            'status': chosen.statuses and ','.join(chosen.statuses),
+            'node': chosen.node_uuid,
+            'from': chosen.ends_after and dates.write(chosen.ends_after),
+            'to': chosen.starts_before and dates.write(chosen.starts_before)}
+        asked = {name: value for name, value in asked.items()
+                 if value is not None}
         base = url.root(call.environ, self._engine.conf)
         return f'{base}{_PATH}?{parse.urlencode(asked)}'
 
@@ -148,7 +160,7 @@ class LeasesController(rest.Controller):
             found)
         visible_properties.check(self._engine, self._enforcer, call.context,
                                  _new_texts(change, found))
-        allowed = caller_limits.of(self._engine.conf, self._enforcer,
+        allowed = caller_limits.of(self._engine, self._enforcer,
                                    call.context, 'leases', found.project_id)
         with self._blockers_named(call):
             if basic.given(call.query.dry_run):
@@ -290,15 +302,17 @@ def _outside(engine: Engine, minor: int, found: Sequence[leases.Lease]
         return None
     return lease_shape.Outside(
         lease_health.reasons(engine, found),
-        lease_lent.read(engine, found) if minor >= versions.LOANS else None)
+        None if minor < versions.LOANS else {
+            ident: ends for each in engine.features
+            for ident, ends in each.lent(engine, found).items()})
 
 
 def _change_key(call: expose.Call, engine: Engine,
-                lease_id: str) -> request_keys.Key | None:
+                lease_id: str) -> earlier.Key | None:
     """Return the identity of a request that changes a lease, if it has one."""
     given = request_key.read(call, engine)
     # The body counts as it was sent: "now" becomes another instant each time
     # it is parsed.
-    return None if given is None else request_keys.of_request(
+    return None if given is None else earlier.of_request(
         'change', call.context.project_id, given,
         {'lease': lease_id, 'change': call.document})

@@ -31,14 +31,14 @@ from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.middleware import metrics as api_metrics
 from ironic_reservations.api.types import basic
+from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import lifetime
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.engine.reservations import reserve
-from ironic_reservations.features.keys import request_keys
-from ironic_reservations.features.limits import limits
+from ironic_reservations.model import limits
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
@@ -220,25 +220,25 @@ class ReservationsController(rest.Controller):
 
 
 def _key(call: expose.Call, engine: Engine,
-         request: pick.NodeRequest) -> request_keys.Key | None:
+         request: pick.NodeRequest) -> earlier.Key | None:
     """Return the identity of the request, if it has one.
 
     Older clients may reuse the uuid of a reservation that has ended.
     """
     given = request_key.read(call, engine)
     if given is not None:
-        return request_keys.of_request(_KIND, request.project_id, given,
+        return earlier.of_request(_KIND, request.project_id, given,
                                        request)
     if request.uuid is None or call.minor < versions.REQUEST_KEYS:
         return None
     request_key.count(call, engine)
-    return request_keys.of_uuid(_KIND, request.project_id, request.uuid)
+    return earlier.of_uuid(_KIND, request.project_id, request.uuid)
 
 
 def _allowed(engine: Engine, enforcer: policies.Enforcer, call: expose.Call,
              project_id: str | None) -> limits.Limits:
     """Return the limits of the caller."""
-    return caller_limits.of(engine.conf, enforcer, call.context,
+    return caller_limits.of(engine, enforcer, call.context,
                             'reservations', project_id)
 
 

@@ -28,7 +28,7 @@ _TABLES = (
     'nodes', 'changes', 'node_traits', 'hosts', 'host_capabilities',
     'capabilities', 'leases', 'lease_reservations', 'lease_events',
     'instance_reservations', 'maintenance_windows', 'maintenance_nodes',
-    'reservations', 'in_flight_requests', 'handovers', 'claims',
+    'reservations', 'histories', 'in_flight_requests', 'handovers', 'claims',
     'lease_usage', 'usage_periods', 'usable_bookings', 'observations', 'holds',
     'providers_seen', 'placement_drift', 'calendar_tokens', 'outbox',
     'enforcement_terms')
@@ -58,6 +58,7 @@ def _create_nodes():
         sa.Column('maintenance', sa.Boolean, nullable=False),
         sa.Column('retired', sa.Boolean, nullable=False),
         sa.Column('reservable', sa.Boolean, nullable=False),
+        sa.Column('health', sa.String(32)),
         sa.Column('owner', sa.String(255)),
         sa.Column('lessee', sa.String(255)),
         sa.Column('properties', sa.Text),
@@ -313,6 +314,13 @@ def _create_bookings():
             'ix_reservations_project_id': ['project_id'],
             'ix_reservations_state_starts_at': ['state', 'starts_at']},
         autoincrement=True)
+    steps.create_table(
+        'histories',
+        sa.Column('id', sa.Integer, nullable=False, autoincrement=False),
+        sa.Column('generation', sa.BigInteger, nullable=False),
+        sa.Column('server', sa.String(80), nullable=False),
+        sa.Column('uncertain_until', steps.INSTANT),
+        sa.PrimaryKeyConstraint('id', name='pk_histories'))
     steps.create_table(
         'in_flight_requests',
         sa.Column('id', sa.Integer, nullable=False),

@@ -19,13 +19,13 @@ import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.engine.leases.replan import pending as replan_pending
 from ironic_reservations.engine.leases.replan import started as replan_started
 from ironic_reservations.engine.leases.replan import task as task_module
-from ironic_reservations.features.limits import lease_limits
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
 
@@ -42,7 +42,7 @@ def started(lease: leases.Lease, now: datetime.datetime) -> bool:
 
 def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
            changes: leases.LeaseChange, now: datetime.datetime,
-           until: datetime.datetime, project: lease_limits.Project,
+           until: datetime.datetime, project: ceiling.Ceiling,
            compared: bool = True,
            window: Window | None = None,
            sliding: Sliding | None = None) -> Replanned:
@@ -79,7 +79,7 @@ def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
 
 
 def earliest(engine: Engine, before: leases.Lease, first: datetime.datetime,
-             now: datetime.datetime, project: lease_limits.Project,
+             now: datetime.datetime, project: ceiling.Ceiling,
              permits: Callable[[datetime.datetime], bool]
              ) -> datetime.datetime | None:
     """Return the earliest start that a queued lease could have.

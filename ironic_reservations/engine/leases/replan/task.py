@@ -21,6 +21,7 @@ import datetime
 import functools
 
 from ironic_reservations import errors
+from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
@@ -28,11 +29,10 @@ from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import placeholders
 from ironic_reservations.engine.leases import refusal_messages
-from ironic_reservations.features.limits import lease_limits
-from ironic_reservations.features.limits import limits
 from ironic_reservations.features.open_dates import slides as lease_slides
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import allowance
 from ironic_reservations.planner import bookings
@@ -115,7 +115,7 @@ class Task:
     changes: leases.LeaseChange
     wanted: Mapping[str, requirements.Requirement]
     until: datetime.datetime
-    project: lease_limits.Project
+    project: ceiling.Ceiling
     window: Window | None = None
     sliding: Sliding | None = None
 
@@ -203,7 +203,7 @@ class Task:
 
         def held(start: int) -> list[allowance.Held]:
             lease = at(start)
-            return lease_limits.held(lease, lease.start, lease.end)
+            return allowance.held(lease, lease.start, lease.end)
 
         room = lease_slides.find_room(
             self.engine, self.snapshot, free, demands,

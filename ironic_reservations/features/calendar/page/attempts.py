@@ -30,10 +30,12 @@ from ironic_reservations import errors
 #: The maximum number of failures by user and address in WINDOW seconds.
 FAILURES = 10
 WINDOW = 300.0
-#: The maximum number of concurrent attempts, the same for one address, and the
-#: time for which others wait, in seconds.
+#: The maximum number of concurrent attempts, the same for one address, the
+#: same for all addresses with failures in WINDOW seconds, and the time for
+#: which others wait, in seconds.
 _AT_ONCE = 4
 _OF_ADDRESS = 2
+_OF_FAILED = 2
 _WAIT = 1.0
 #: The maximum number of remembered users and addresses.
 _REMEMBERED = 10000
@@ -64,14 +66,14 @@ class Attempts:
             users try at once.
         """
         # Clients choose the names; a hash has a fixed size and hides them.
-        who = hashlib.sha256(f'{address}\0{user}'.encode(
-            'utf-8', 'surrogatepass')).digest()
+        who = _digest(f'{address}\0{user}')
         self._check(who)
         self._enter(address)
         try:
             yield
         except errors.SignInRefused:
             self._count(who)
+            self._count(_digest(address))
             raise
         else:
             with self._lock:
@@ -82,18 +84,30 @@ class Attempts:
     def _enter(self, address: str) -> None:
         """Enter the block as soon as a place is free.
 
-        One address never has all places, so a client that guesses passwords
-        cannot keep all others out.
+        One address never has all places, nor have all addresses that have
+        failed, so clients that guess passwords cannot keep all others out.
         """
         with self._places:
-            if not self._places.wait_for(
-                    lambda: (self._checked.total() < _AT_ONCE
-                             and self._checked[address] < _OF_ADDRESS),
-                    _WAIT):
+            if not self._places.wait_for(lambda: self._has_place(address),
+                                         _WAIT):
                 raise errors.TooManyAttempts(
                     'Too many users are signing in at the same time. Try '
                     'again in a moment.', 1)
             self._checked[address] += 1
+
+    def _has_place(self, address: str) -> bool:
+        if self._checked.total() >= _AT_ONCE or (
+                self._checked[address] >= _OF_ADDRESS):
+            return False
+        return not self._has_failed(address) or _OF_FAILED > sum(
+            number for each, number in self._checked.items()
+            if self._has_failed(each))
+
+    def _has_failed(self, address: str) -> bool:
+        """Return whether somebody has failed from an address lately."""
+        with self._lock:
+            found = self._failures.get(_digest(address))
+        return found is not None and self._timer() < found[0] + WINDOW
 
     def _leave(self, address: str) -> None:
         with self._places:
@@ -119,6 +133,13 @@ class Attempts:
         now = self._timer()
         with self._lock:
             since, failures = self._failures.get(who, (now, 0))
+            if now >= since + WINDOW:
+                since, failures = now, 0
             self._failures[who] = since, failures + 1
+            self._failures.move_to_end(who)
             while len(self._failures) > _REMEMBERED:
                 self._failures.popitem(last=False)
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode('utf-8', 'surrogatepass')).digest()

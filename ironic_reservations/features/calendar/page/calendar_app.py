@@ -84,7 +84,8 @@ def make(conf: cfg.ConfigOpts, strategy: sessions.Strategy,
     app: wsgi.Application = CalendarApp(conf, strategy, api, inside)
     if conf.oslo_middleware.enable_proxy_headers_parsing:
         app = client_address.FromProxy(
-            http_proxy_to_wsgi.HTTPProxyToWSGI(app, conf))
+            http_proxy_to_wsgi.HTTPProxyToWSGI(app, conf),
+            conf.api.trusted_proxies)
     return app
 
 

@@ -41,7 +41,7 @@ def written(found: Iterable[leases.Lease], name: str) -> bytes:
     calendar.add('x-wr-calname', name)
     calendar.add('refresh-interval', _REFRESH,
                  parameters={'VALUE': 'DURATION'})
-    calendar.add('x-published-ttl', _REFRESH)
+    calendar.add('x-published-ttl', icalendar.vDuration(_REFRESH))
     for lease in found:
         calendar.add_component(_event(lease))
     return calendar.to_ical()

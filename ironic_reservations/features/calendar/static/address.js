@@ -19,8 +19,10 @@
  *     &open=gold           the classes and racks that are open, one key each
  *     &lease=<id>          the lease that is shown
  *     &book=gold&hosts=2&start=...&end=...     a booking as it is filled in
- *     &name=...&condition=[...]&rack=...&node=...       and what else it asks
- *     &find=gold&hosts=2&hours=72&start=...&end=...&name=...        a search
+ *     &name=...&condition=...&rack=...&node=...         and what else it asks
+ *     &most=4&dates=open&hours=72          a range of hosts, and how dates are
+ *     &find=gold&hosts=2&hours=72&start=...&end=...&name=...&condition=...
+ *                                                                   a search
  */
 
 import {LONGEST} from './timeline.js';
@@ -29,6 +31,7 @@ import {DAY, midnight, read, write} from './times.js';
 export const RANGES = [1, 7, 30, 90];
 const DEFAULT_RANGE = 7;
 const SHORTEST = 600;
+const DATES = ['fixed', 'queue', 'open'];
 const LONGEST_NAME = 80;
 // NOTE: an address that is longer than a browser or a proxy takes is of no
 // use to a colleague.
@@ -78,6 +81,7 @@ function panelOf(asked) {
         ...(kind === 'book' ? bookingOf(asked) : {}),
         kind, resourceClass: asked.get(kind),
         name: (asked.get('name') ?? '').slice(0, LONGEST_NAME),
+        typed: (asked.get('condition') ?? '').slice(0, LONGEST_CONDITION),
         hosts: Math.max(1, Number.parseInt(asked.get('hosts'), 10) || 1),
         hours: Number(asked.get('hours')) || null,
         start: Number.isNaN(start) ? null : start,
@@ -91,7 +95,8 @@ function panelOf(asked) {
 function bookingOf(asked) {
   const node = asked.get('node');
   return {
-    typed: (asked.get('condition') ?? '').slice(0, LONGEST_CONDITION),
+    most: Number.parseInt(asked.get('most'), 10) || null,
+    dates: DATES.includes(asked.get('dates')) ? asked.get('dates') : 'fixed',
     rack: asked.get('rack'), onlyRack: asked.has('rack'),
     node, pinned: node !== null};
 }
@@ -160,7 +165,14 @@ function writePanel(written, panel) {
   }
 }
 
-function writeBooking(written, {name, typed, rack, onlyRack, node, pinned}) {
+function writeBooking(written, {name, typed, most, dates, rack, onlyRack,
+                                node, pinned}) {
+  if (most) {
+    written.set('most', most);
+  }
+  if (dates && dates !== 'fixed') {
+    written.set('dates', dates);
+  }
   if (name) {
     written.set('name', name);
   }

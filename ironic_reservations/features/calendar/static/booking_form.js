@@ -21,17 +21,24 @@ import {element, fill} from './elements.js';
 import {movesOf, roomText} from './moves_text.js';
 import {notice} from './notice.js';
 import {closePanel, openPanel} from './panel.js';
-import {classOf, readable, textFor} from './properties.js';
+import {classOf, conditionField, readable, textFor, UNREADABLE}
+  from './properties.js';
 import {blockerList, blockersOf, count, offerList, offersOf, sentence}
   from './refusal_text.js';
 import {get} from './requests.js';
-import {DAY, duration, fromInput, HOUR, toInput, utc, write} from './times.js';
+import {DAY, duration, fromInput, HOUR, read, timeElement, toInput, utc, write}
+  from './times.js';
 import {bookOnce} from './write_once.js';
 
 const RETRY_MS = 3000;
 /** The name of a lease without one. */
 export const UNNAMED = 'lease';
 export const ANY_CLASS = 'any class';
+/** The ways to set dates, with the words for them. */
+const DATES = {
+  fixed: 'exactly these',
+  queue: 'these, or the next free ones',
+  open: 'any time between these'};
 
 /** Booking with the panel and the board. */
 export class BookingForm {
@@ -53,7 +60,7 @@ export class BookingForm {
    * rack, whose row was pointed at; an empty rack is none.
    */
   open(draft) {
-    this.draft = {hosts: 1, node: null, nodeName: null, pinned: false,
+    this.draft = {hosts: 1, most: null, dates: 'fixed', hours: null, node: null, nodeName: null, pinned: false,
                   rack: null, onlyRack: true, typed: '', name: '',
                   ...draft};
     this.draft.onlyRack &&= this.canAskForRack;
@@ -98,22 +105,28 @@ export class BookingForm {
     const number = element('input', {
       id: 'book-hosts', type: 'number', min: 1, max: 100000, required: true,
       value: draft.hosts});
+    const condition = conditionField('book-properties', draft.typed);
+    const lasts = lengthFields(
+      'book', draft.hours ?? Math.max(
+        1, Math.floor((draft.end - draft.start) / HOUR)));
     const choice = classChoice('book-class', page.fleet, draft.resourceClass);
     const time = (id, seconds) => element('input', {
       id, type: 'datetime-local', required: true, step: 60,
       value: toInput(seconds), title: utc(seconds)});
     this.fields = {
-      hosts: number, choice,
+      hosts: number, choice, length: lasts.length, unit: lasts.unit,
+      most: element('input', {
+        id: 'book-most', type: 'number', min: 1, max: 100000,
+        value: draft.most}),
+      dates: element('select', {id: 'book-dates'}, ...Object.entries(DATES).map(
+        ([value, words]) => element(
+          'option', {value, selected: value === draft.dates}, words))),
       start: time('book-start', draft.start),
       end: time('book-end', draft.end),
       name: element('input', {
         id: 'book-name', type: 'text', maxlength: 80, value: draft.name,
         placeholder: UNNAMED, autocomplete: 'off'}),
-      typed: element('input', {
-        id: 'book-properties', type: 'text', autocomplete: 'off',
-        spellcheck: 'false', value: draft.typed,
-        placeholder: '[">=", "$vcpus", "32"]',
-        'aria-describedby': 'book-properties-note'}),
+      typed: condition.input,
       onlyRack: element('input', {id: 'book-only-rack', type: 'checkbox',
                                   checked: draft.onlyRack}),
       pinned: element('input', {id: 'book-pinned', type: 'checkbox',
@@ -121,7 +134,9 @@ export class BookingForm {
     this.places = {
       node: element('label', {for: 'book-pinned'},
                     `Only the host ${draft.nodeName ?? draft.node}`),
-      length: element('p.note', {id: 'book-length'}),
+      summary: element('p.note', {id: 'book-dates-note'}),
+      lasts: element('div.pair', {hidden: draft.dates !== 'open'},
+                     ...lasts.parts),
       verdict: element('div.verdict', {role: 'status',
                                        'aria-live': 'polite'}),
       submit: element('button.primary', {type: 'submit', disabled: true},
@@ -134,20 +149,17 @@ export class BookingForm {
           event.preventDefault();
           this.book();
         }},
-      element('div.pair', {}, field('book-hosts', 'Hosts', number),
+      element('div.three', {}, field('book-hosts', 'Hosts', number),
+              field('book-most', 'or up to', this.fields.most),
               field('book-class', 'of class', choice)),
       this.rackField(),
       field('book-start', 'From', this.fields.start, '.aside'),
       field('book-end', 'Until', this.fields.end, '.aside'),
-      this.places.length,
+      field('book-dates', 'Dates', this.fields.dates, '.aside'),
+      this.places.lasts,
+      this.places.summary,
       field('book-name', 'Name', this.fields.name, '.aside'),
-      element(
-        'details', {open: Boolean(draft.typed)},
-        element('summary', {}, 'Properties of the hosts'),
-        field('book-properties', 'Condition', this.fields.typed),
-        element('p.note', {id: 'book-properties-note'},
-                'In the language of the API: ["in", "CUSTOM_GPU", "$traits"],'
-                + ' for example.')),
+      condition.part,
       this.pinnedField(),
       this.places.verdict,
       element('div.buttons', {},
@@ -194,12 +206,16 @@ export class BookingForm {
     const {fields, draft} = this;
     Object.assign(draft, {
       hosts: Number.parseInt(fields.hosts.value, 10),
+      most: fields.most.value ? Number.parseInt(fields.most.value, 10) : null,
+      dates: fields.dates.value,
+      hours: Number(fields.length.value) * Number(fields.unit.value),
       resourceClass: fields.choice.value,
       start: edgeOf(fields.start, draft.start),
       end: edgeOf(fields.end, draft.end),
       name: fields.name.value.trim(),
       typed: fields.typed.value,
       onlyRack: fields.onlyRack.checked, pinned: fields.pinned.checked});
+    this.places.lasts.hidden = draft.dates !== 'open';
     this.changed();
   }
 
@@ -217,8 +233,8 @@ export class BookingForm {
   changed() {
     const {draft} = this;
     const wrong = this.mistake();
-    fill(this.places.length,
-         wrong ? '' : `${duration(draft.end - draft.start)} · ${
+    fill(this.places.summary,
+         wrong ? '' : `${duration(this.lasts)} · ${
            utc(draft.start)} – ${utc(draft.end)}`);
     this.page.board.over.draft = draft;
     if (wrong) {
@@ -228,11 +244,18 @@ export class BookingForm {
     } else {
       this.dryRun.ask({method: 'POST', path: 'leases', body: this.body()});
     }
-    const {resourceClass, hosts, start, end, name, typed, rack, onlyRack,
-           node, pinned} = draft;
+    const {resourceClass, hosts, most, dates, start, end, name, typed, rack,
+           onlyRack, node, pinned} = draft;
     this.page.changed({
-      kind: 'book', resourceClass, hosts, start, end, name, typed, rack,
-      onlyRack, node, pinned});
+      kind: 'book', resourceClass, hosts, most, dates, start, end, name,
+      typed, rack, onlyRack, node, pinned,
+      hours: dates === 'open' ? this.lasts / HOUR : null});
+  }
+
+  /** How long the lease lasts, in seconds. */
+  get lasts() {
+    const {dates, hours, start, end} = this.draft;
+    return dates === 'open' && hours !== null ? hours * HOUR : end - start;
   }
 
   /** Return what has to be typed differently, or null. */
@@ -241,15 +264,21 @@ export class BookingForm {
     if (!(draft.hosts >= 1)) {
       return 'Type how many hosts you need: a number from 1 on.';
     }
+    if (draft.most !== null && !(draft.most >= draft.hosts)) {
+      return 'The larger number of hosts comes second, or is left empty.';
+    }
     if (!(draft.start && draft.end)) {
       return 'Type from when until when you need them.';
     }
     if (draft.end <= draft.start) {
       return 'The end must be later than the start.';
     }
+    if (!(this.lasts > 0 && this.lasts <= draft.end - draft.start)) {
+      return 'Type how long you need the hosts: no longer than the time '
+        + 'between these.';
+    }
     if (!readable(draft.typed)) {
-      return 'The condition cannot be read: type a list in JSON, such as '
-        + '[">=", "$vcpus", "32"], or leave it empty.';
+      return UNREADABLE;
     }
     return null;
   }
@@ -257,19 +286,22 @@ export class BookingForm {
   body() {
     const {draft} = this;
     const now = this.page.fleet.now();
+    const start = draft.start <= now ? 'now' : write(draft.start);
     return {
       name: draft.name || UNNAMED,
-      start_date: draft.start <= now ? 'now' : write(draft.start),
-      end_date: write(draft.end),
+      ...(draft.dates === 'open'
+        ? {between: [start, write(draft.end)], duration: this.lasts}
+        : {start_date: start, end_date: write(draft.end), events: []}),
+      ...(draft.dates === 'queue' ? {on_refusal: 'queue'} : {}),
       reservations: [{
-        resource_type: 'physical:host', min: draft.hosts, max: draft.hosts,
+        resource_type: 'physical:host', min: draft.hosts,
+        max: draft.most ?? draft.hosts,
         hypervisor_properties: '',
         resource_properties: textFor({
           resourceClass: draft.resourceClass, typed: draft.typed,
           rack: draft.onlyRack && this.canAskForRack
             ? [this.page.fleet.rackProperty, draft.rack] : null,
-          node: draft.pinned ? draft.node : null})}],
-      events: []};
+          node: draft.pinned ? draft.node : null})}]};
   }
 
   /** Take in a verdict; null while the service is asked. */
@@ -292,7 +324,10 @@ export class BookingForm {
                                      RETRY_MS);
     }
     places.verdict.removeAttribute('aria-busy');
-    draft.verdict = verdict.granted ? 'yes' : 'no';
+    draft.verdict = 'no';
+    if (verdict.granted) {
+      draft.verdict = verdict.lease.queued ? 'waits' : 'yes';
+    }
     const blockers = blockersOf(verdict);
     const offers = offersOf(verdict, draft.resourceClass, classOf);
     Object.assign(page.board.over, {
@@ -302,9 +337,12 @@ export class BookingForm {
       verdict.granted ? 'yes' : verdict.typing ? 'typing' : 'no'}`;
     if (verdict.granted) {
       const room = roomText(verdict.moves);
+      const dates = this.plannedDates(verdict.lease);
       fill(places.verdict, element(
-        'p', {}, `Possible: ${count(draft.hosts, 'host')} of ${
-          draft.resourceClass || ANY_CLASS}, as you ask for it.`),
+        'p', {}, `Possible: ${this.grantedHosts(verdict.lease)} of ${
+          draft.resourceClass || ANY_CLASS}${
+          dates ? '.' : ', as you ask for it.'}`),
+           dates,
            room && element('p.room', {}, room));
     } else if (verdict.typing) {
       fill(places.verdict, element('p', {}, verdict.sentence));
@@ -319,6 +357,30 @@ export class BookingForm {
                page.board.later();
              }));
     }
+  }
+
+  /** Return how many hosts are granted: "3 hosts", or "3 of 2 to 4 hosts". */
+  grantedHosts(lease) {
+    const {hosts, most} = this.draft;
+    if (most === null || most === hosts) {
+      return count(hosts, 'host');
+    }
+    return `${lease.reservations[0].nodes.length} of ${hosts} to ${
+      count(most, 'host')}`;
+  }
+
+  /** Say when a lease would be whose dates are not simply those typed in. */
+  plannedDates(lease) {
+    const {dates} = this.draft;
+    if (dates === 'fixed' || (dates === 'queue' && !lease.queued)) {
+      return null;
+    }
+    return element(
+      'p', {}, dates === 'open'
+        ? `Planned${lease.fixed ? '' : ' for now'}: `
+        : 'These times are taken. It waits, and starts at the latest: ',
+      timeElement(read(lease.start_date)), ' – ',
+      timeElement(read(lease.end_date)), '.');
   }
 
   async book() {
@@ -381,6 +443,24 @@ export function classChoice(id, {classes}, chosen) {
     'option', {value: each.name, selected: each.name === chosen},
     // NOTE: nobody can ask for hosts that have no class.
     each.name ? `${each.name} (${each.hosts})` : ANY_CLASS)));
+}
+
+/**
+ * Return fields for a length: a number, and days or hours.
+ *
+ * @param {number} hours the length that they show
+ */
+export function lengthFields(form, hours) {
+  const inDays = hours % 24 === 0;
+  const length = element('input', {
+    id: `${form}-length`, type: 'number', min: 1, required: true,
+    value: inDays ? hours / 24 : hours});
+  const unit = element(
+    'select', {id: `${form}-unit`, 'aria-label': 'Unit'},
+    element('option', {value: 24, selected: inDays}, 'days'),
+    element('option', {value: 1, selected: !inDays}, 'hours'));
+  return {length, unit, parts: [field(length.id, 'for', length),
+                                element('div.field', {}, unit)]};
 }
 
 /** Return a field with its label; looks: classes after dots. */

@@ -17,11 +17,12 @@
  * is always that of the form: it is emptied and read again with each change.
  */
 
-import {ANY_CLASS, classChoice, field, UNNAMED} from './booking_form.js';
+import {ANY_CLASS, classChoice, field, lengthFields, UNNAMED}
+  from './booking_form.js';
 import {element, fill} from './elements.js';
 import {notice} from './notice.js';
 import {openPanel} from './panel.js';
-import {textFor} from './properties.js';
+import {conditionField, readable, textFor, UNREADABLE} from './properties.js';
 import {get} from './requests.js';
 import {count, sentence} from './refusal_text.js';
 import {DAY, duration, fromInput, HOUR, read, timeElement, toInput, utc,
@@ -45,19 +46,13 @@ export class FindForm {
     const {fleet} = this.page;
     const now = fleet.now();
     const start = wanted.start ?? now;
+    const condition = conditionField('find-properties', wanted.typed ?? '');
+    const lasts = lengthFields('find', wanted.hours ?? 24);
     this.fields = {
+      typed: condition.input, length: lasts.length, unit: lasts.unit,
       hosts: element('input', {id: 'find-hosts', type: 'number', min: 1,
                                required: true, value: wanted.hosts ?? 1}),
       choice: classChoice('find-class', fleet, wanted.resourceClass),
-      length: element('input', {id: 'find-length', type: 'number', min: 1,
-                                required: true,
-                                value: lengthIn(wanted.hours ?? 24)}),
-      unit: element(
-        'select', {id: 'find-unit', 'aria-label': 'Unit'},
-        element('option', {value: 24, selected: inDays(wanted.hours ?? 24)},
-                'days'),
-        element('option', {value: 1, selected: !inDays(wanted.hours ?? 24)},
-                'hours')),
       start: timeInput('find-start', start),
       end: timeInput('find-end', wanted.end ?? start + 14 * DAY),
       name: element('input', {
@@ -75,12 +70,11 @@ export class FindForm {
         }},
       element('div.pair', {}, field('find-hosts', 'Hosts', this.fields.hosts),
               field('find-class', 'of class', this.fields.choice)),
-      element('div.pair', {}, field('find-length', 'for',
-                                    this.fields.length),
-              element('div.field', {}, this.fields.unit)),
+      element('div.pair', {}, ...lasts.parts),
       field('find-start', 'some time between', this.fields.start),
       field('find-end', 'and', this.fields.end),
       field('find-name', 'Name', this.fields.name, '.aside'),
+      condition.part,
       element('div.buttons', {},
               element('button.primary', {type: 'submit'}, 'Find slots')),
       this.result);
@@ -98,7 +92,7 @@ export class FindForm {
       hosts: Number(fields.hosts.value),
       hours: Number(fields.length.value) * Number(fields.unit.value),
       start: fromInput(fields.start.value), end: fromInput(fields.end.value),
-      name: fields.name.value.trim()};
+      name: fields.name.value.trim(), typed: fields.typed.value.trim()};
   }
 
   /** Take in that a field was changed. */
@@ -137,13 +131,19 @@ export class FindForm {
         + 'is later than the start.'));
       return;
     }
+    if (!readable(wanted.typed)) {
+      fill(this.result, element('p.failed', {}, UNREADABLE));
+      return;
+    }
     const turn = this.asked;
     fill(this.result, element('p.note', {}, 'Looking …'));
+    const properties = textFor({typed: wanted.typed});
     let slots;
     try {
       const answer = await get('availability', new URLSearchParams({
         ...(wanted.resourceClass
           ? {resource_class: wanted.resourceClass} : {}),
+        ...(properties ? {resource_properties: properties} : {}),
         count: wanted.hosts,
         duration: wanted.hours * 3600, slots: SLOTS,
         start_date: write(Math.max(wanted.start, page.fleet.now())),
@@ -189,14 +189,14 @@ export class FindForm {
   }
 
   /** Say why there is none, and what may help. */
-  noSlot({resourceClass, hosts, hours}) {
+  noSlot({resourceClass, hosts, hours, typed}) {
     const all = this.page.fleet.find(resourceClass)?.hosts ?? 0;
     if (resourceClass && hosts > all) {
       return `There is no such slot: ${resourceClass} has ${
         count(all, 'host')} in all. Try fewer hosts, or another class.`;
     }
     return `There is no such slot: ${count(hosts, 'host')} of ${
-      resourceClass || ANY_CLASS} ${hosts === 1 ? 'is not free' : 'are not free together'
+      resourceClass || ANY_CLASS}${withText(typed)} ${hosts === 1 ? 'is not free' : 'are not free together'
     } for ${duration(hours * 3600)} in that time. Try ${
       hosts === 1 ? '' : 'fewer hosts, '}a shorter time, or a later end.`;
   }
@@ -241,21 +241,17 @@ export class FindForm {
 }
 
 /** Return what a slot books: "4 hosts of gold for 3 d, as “training”". */
-function bookingOf({hosts, resourceClass, hours, name}) {
-  return `${count(hosts, 'host')} of ${resourceClass || ANY_CLASS} for ${
-    duration(hours * 3600)}, as “${name || UNNAMED}”`;
+function bookingOf({hosts, resourceClass, hours, name, typed}) {
+  return `${count(hosts, 'host')} of ${resourceClass || ANY_CLASS}${
+    withText(typed)} for ${duration(hours * 3600)}, as “${name || UNNAMED}”`;
+}
+
+function withText(typed) {
+  return typed ? ` with ${typed}` : '';
 }
 
 function timeInput(id, seconds) {
   return element('input', {
     id, type: 'datetime-local', required: true, step: 60,
     value: toInput(Math.ceil(seconds / HOUR) * HOUR)});
-}
-
-function inDays(hours) {
-  return hours % 24 === 0;
-}
-
-function lengthIn(hours) {
-  return inDays(hours) ? hours / 24 : hours;
 }

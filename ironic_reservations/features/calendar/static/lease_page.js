@@ -236,8 +236,28 @@ export class LeasePage {
         sentence(String(
           lease.degraded_reason?.detail ?? lease.degraded_reason
           ?? 'not all of its hosts can be used.'))),
+      this.openDates(now),
       lease.waiting && element('p.waiting', {}, 'Waits: ',
                                sentence(String(lease.waiting))));
+  }
+
+  /** Say how its dates may still change by themselves. */
+  openDates(now) {
+    const {queued, between, fixed} = this.lease;
+    if (this.isOver || this.start <= now) {
+      return null;
+    }
+    if (queued) {
+      return element('p.waiting', {}, 'Queued: it starts earlier if hosts '
+                     + 'become free.');
+    }
+    if (!between || fixed) {
+      return null;
+    }
+    const [earliest, latest] = between.map(read);
+    return element(
+      'p.waiting', {}, 'Its dates are open: it may move between ',
+      timeElement(earliest), ' and ', timeElement(latest), '.');
   }
 
   actions() {
@@ -537,37 +557,42 @@ export function commandsFor(lease, hosts) {
   return [
     ['Wait until it has started, and show its plan',
      `baremetal reservation lease plan ${lease.id} --wait 120`],
-    ...all.flatMap((each, index) => useOf(
-      lease, hosts, index,
+    ...deployOf(lease, hosts),
+    ...all.flatMap((each, index) => bootOf(
+      lease, index,
       all.length > 1 ? `, reservation ${index + 1} (${wantedOf(each)})` : '')),
     ['Extend it',
      `baremetal reservation lease set ${lease.id} --extend 2h`]];
 }
 
-/** Return the commands that use one reservation of a lease. */
-function useOf(lease, hosts, index, which) {
-  const {nodes, amount} = lease.reservations[index];
+/** Return the command that deploys the hosts of a lease, if any can be. */
+function deployOf(lease, hosts) {
+  const all = lease.reservations.flatMap((each) => each.nodes);
   // NOTE: compute hosts are Nova's; what is not known yet is a node of Ironic.
-  const toDeploy = nodes.find(
+  const nodes = all.filter(
     ({uuid}) => hosts.get(uuid)?.kind !== 'compute host');
-  const commands = [
+  if (all.length && !nodes.length) {
+    return [];
+  }
+  const which = nodes.length === all.length ? '--all'
+    : nodes.map(({uuid}) => `--node ${uuid}`).join(' ');
+  return [['Deploy its hosts',
+           `baremetal reservation deploy ${lease.id} ${which} --wait 1800`]];
+}
+
+/** Return the commands that boot servers on a reservation of instances. */
+function bootOf(lease, index, which) {
+  if (!lease.reservations[index].amount) {
+    return [];
+  }
+  return [
     [`Put its proof into a variable${which}`,
      `proof=$(baremetal reservation lease plan ${lease.id} -f json |\n`
      + "    python3 -c 'import json, sys; print(json.load(sys.stdin)"
-     + `["reservations"][${index}]["id"])')`]];
-  if (amount) {
-    commands.push(
-      [`Boot a server in Nova, with its private flavor${which}`,
-       'openstack server create --flavor "$proof" --image IMAGE '
-       + '--network NETWORK NAME']);
-  }
-  if (toDeploy || !nodes.length) {
-    commands.push(
-      [`Deploy a host of it${which}`,
-       `baremetal reservation deploy "$proof" --node ${
-         toDeploy?.uuid ?? 'NODE'} --wait 1800`]);
-  }
-  return commands;
+     + `["reservations"][${index}]["id"])')`],
+    [`Boot a server in Nova, with its private flavor${which}`,
+     'openstack server create --flavor "$proof" --image IMAGE '
+     + '--network NETWORK NAME']];
 }
 
 /** Return what a reservation asks for: "2 hosts of gold". */

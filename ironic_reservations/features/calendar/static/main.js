@@ -481,7 +481,11 @@ function whoIs({user, project}) {
 
 /** Return what a form that is open already keeps when a window is drawn. */
 function keptOf({draft}) {
-  return draft && {hosts: draft.hosts, name: draft.name, typed: draft.typed};
+  if (!draft) {
+    return null;
+  }
+  const {hosts, most, dates, name, typed} = draft;
+  return {hosts, most, dates, name, typed};
 }
 
 new Page().start();

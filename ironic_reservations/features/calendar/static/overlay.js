@@ -69,7 +69,8 @@ export function drawDraft(context, timeline, draft, top, height) {
     context.fillRect(edge - 2.5, top + height / 2 - 9, 5, 18);
   }
   const words = {
-    asking: '…', yes: '✓ possible', no: '✕ not possible'}[draft.verdict];
+    asking: '…', yes: '✓ possible', waits: '… later',
+    no: '✕ not possible'}[draft.verdict];
   tag(context, words ?? '', left + 6, lineOf(top, height), shade);
 }
 

@@ -15,6 +15,46 @@
  * What a lease asks of its hosts, in the texts that the API reads.
  */
 
+import {field} from './booking_form.js';
+import {element, fill} from './elements.js';
+import {get} from './requests.js';
+
+const TYPED = /^([^=!<>\s]+)\s*(==|!=|>=|<=|=|>|<)\s*(.+)$/s;
+/** Properties that each host has. */
+const OF_ALL = ['vcpus', 'memory_mb', 'local_gb', 'traits'];
+export const UNREADABLE = 'The condition cannot be read: type it like '
+  + 'vcpus>=32, rack=r1, or as a list in JSON, or leave it empty.';
+
+/** Return the part of a form for conditions on hosts, and its input. */
+export function conditionField(id, typed) {
+  const note = element('p.note', {id: `${id}-note`});
+  const input = element('input', {
+    id, type: 'text', autocomplete: 'off', spellcheck: 'false', value: typed,
+    placeholder: 'vcpus>=32, rack=r1', 'aria-describedby': note.id});
+  const part = element(
+    'details', {open: Boolean(typed),
+                ontoggle: (event) => event.target.open && nameProperties(note)},
+    element('summary', {}, 'Properties of the hosts'),
+    field(id, 'Conditions', input), note);
+  return {input, part};
+}
+
+/** Say which properties there are. */
+async function nameProperties(note) {
+  const say = (names) => fill(
+    note, 'Separated by commas, with =, !=, >=, <=, > or <: ',
+    names.join(', '), '. A list in the language of the API is read as well: '
+    + '["in", "CUSTOM_GPU", "$traits"].');
+  say(OF_ALL);
+  try {
+    const {document} = await get('os-hosts/properties');
+    say([...OF_ALL,
+         ...document.resource_properties.map((each) => each.property)]);
+  } catch {
+    // NOTE: the service says in its refusal what a property is not.
+  }
+}
+
 /**
  * Return the text that asks for a class, a host or the hosts of a rack, and
  * what is typed in.
@@ -33,9 +73,7 @@ export function textFor({resourceClass, node, rack, typed}) {
     const [property, name] = rack;
     conditions.push(['==', `$${property}`, name]);
   }
-  if (typed?.trim()) {
-    conditions.push(JSON.parse(typed));
-  }
+  conditions.push(...typedConditions(typed));
   if (conditions.length > 1) {
     return JSON.stringify(['and', ...conditions]);
   }
@@ -45,10 +83,25 @@ export function textFor({resourceClass, node, rack, typed}) {
 /** Return whether what is typed in can be read; the service reads the rest. */
 export function readable(typed) {
   try {
-    return !typed?.trim() || Array.isArray(JSON.parse(typed));
+    return typedConditions(typed).every(Array.isArray);
   } catch {
     return false;
   }
+}
+
+/**
+ * Return the conditions that are typed in, as "vcpus>=32, rack=r1" or as a
+ * list in JSON.
+ */
+function typedConditions(typed) {
+  const text = typed?.trim() ?? '';
+  if (text.startsWith('[')) {
+    return [JSON.parse(text)];
+  }
+  return text.split(',').filter((each) => each.trim()).map((each) => {
+    const [, name, operator, value] = each.trim().match(TYPED);
+    return [operator === '=' ? '==' : operator, `$${name}`, value];
+  });
 }
 
 /** Return the class that a lease asks for, or null. */

@@ -74,11 +74,12 @@ const NAMES = {
 /** Return the offers of a verdict: what each is called, and its window. */
 export function offersOf(verdict, resourceClass, nameOfClass) {
   return (verdict?.offers ?? []).map((offer) => {
-    const start = offer.lease.start_date && offer.lease.start_date !== 'now'
-      ? read(offer.lease.start_date) : Date.now() / 1000;
+    const {between, start_date: from, end_date: to} = offer.lease;
+    const [first, last] = between ?? [from, to];
     return {
       kind: offer.kind, lease: offer.lease, detail: offer.detail,
-      start, end: read(offer.lease.end_date),
+      start: first && first !== 'now' ? read(first) : Date.now() / 1000,
+      end: read(last),
       hosts: offer.lease.reservations?.[0]?.min ?? null,
       label: NAMES[offer.kind] ?? offer.kind,
       resourceClass: nameOfClass(offer.lease) ?? resourceClass};

@@ -62,6 +62,8 @@ class Kind(enum.StrEnum):
     FLAVOR_MISSING = 'flavor_missing'
     #: A server uses more of a compute host than Placement counts.
     UNCOUNTED = 'uncounted'
+    #: A migration that has failed still has allocations.
+    FAILED_MIGRATION = 'failed_migration'
 
 
 @dataclasses.dataclass(frozen=True, order=True)

@@ -181,10 +181,15 @@ class ResizeSeen:
 
     :ivar server: the uuid of the server.
     :ivar resized: whether it can be confirmed.
+    :ivar ended: whether it has ended or failed, so that it can be neither
+        confirmed nor reverted.
+    :ivar busy: whether Nova may still change its allocation.
     """
 
     server: str
     resized: bool
+    ended: bool = False
+    busy: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -299,16 +304,24 @@ def waits(wanted: Desired, seen: Seen) -> list[str]:
              for consumer in child.consumers}
     if wanted.servers is not Servers.LEAVE:
         users |= {server.uuid for server in seen.servers}
-    resized = sorted(seen.resizes[each].server
-                     for each in users & seen.resizes.keys())
-    resizes = [f'the resize of the server {each} has yet to be confirmed or '
-               'reverted' for each in resized]
+    resized = sorted(users & seen.resizes.keys(),
+                     key=lambda each: seen.resizes[each].server)
+    resizes = [_wait(each, seen.resizes[each]) for each in resized]
     count = len(users) - len(resized)
     if not count:
         return resizes
     return [*resizes, f'{count} server{"s" * (count > 1)} of the reservation '
             f'{wanted.reservation_id} {"is" if count == 1 else "are"} still '
             'there']
+
+
+def _wait(migration: str, resize: ResizeSeen) -> str:
+    if not resize.ended:
+        return (f'the resize of the server {resize.server} has yet to be '
+                'confirmed or reverted')
+    return (f'the migration {migration} of the server {resize.server} has '
+            'ended or failed, and still has its allocations'
+            + (', which Nova may still change' if resize.busy else ''))
 
 
 def _active(wanted: Desired, seen: Seen, slots: Slots) -> Iterator[Step]:
@@ -393,6 +406,14 @@ def _ended(wanted: Desired, seen: Seen) -> Iterator[Step]:
         yield from (Step(Act.CONFIRM_RESIZE, each.server)
                     for consumer, each in sorted(seen.resizes.items())
                     if each.resized and consumer in consumers)
+        # Nova never reverts such a migration, but it may still be at work:
+        # it deletes the allocation after the end, and its server is in ERROR
+        # if that fails.
+        left = {server.uuid for server in seen.servers}
+        yield from (Step(Act.TAKE_FROM, consumer)
+                    for consumer, each in sorted(seen.resizes.items())
+                    if each.ended and not each.busy and consumer in consumers
+                    and each.server not in left)
     if wanted.servers is Servers.LEAVE:
         yield from (Step(Act.TAKE_FROM, each) for each in sorted(consumers))
     elif wanted.servers is Servers.DELETE and not seen.servers:

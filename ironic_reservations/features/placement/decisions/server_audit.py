@@ -66,16 +66,34 @@ class Server:
 def compare(host: str, servers: Iterable[Server],
             allocated: Mapping[str, Mapping[str, int]],
             offered: Mapping[str, Mapping[str, int]],
-            live: Set[str]) -> Iterator[hold_audit.Difference]:
+            live: Set[str], failed: Mapping[str, str]
+            ) -> Iterator[hold_audit.Difference]:
     """Return the servers that use more of a host than Placement counts.
+
+    Return also the migrations that have failed and still have allocations.
 
     :param allocated: of the host, by consumer.
     :param offered: of its lease provider, by consumer.
     :param live: the classes of leases that hold the host: the hold counts the
         usage of their servers.
+    :param failed: the servers of migrations that have failed, by migration.
     """
+    having = sorted(failed.keys() & {*allocated, *offered})
+    for migration in having:
+        amounts = {**allocated.get(migration, {}),
+                   **offered.get(migration, {})}
+        said = ', '.join(f'{amount} {name}' for name, amount
+                         in sorted(amounts.items()))
+        yield hold_audit.Difference(
+            hold_audit.Kind.FAILED_MIGRATION, host, migration,
+            f'The migration {migration} of the server {failed[migration]} has '
+            f'failed in Nova, and still has {said}. When the server is in '
+            'order or deleted, "openstack resource provider allocation delete '
+            f'{migration}" releases them.', shared=True)
+    of_failed = {failed[migration] for migration in having}
     for server in sorted(servers, key=lambda each: each.uuid):
-        if not live.isdisjoint(offered.get(server.uuid, {})):
+        if server.uuid in of_failed or not live.isdisjoint(
+                offered.get(server.uuid, {})):
             continue
         there = allocated.get(server.uuid, {})
         counted = sum(there.get(name, 0) for name in _PROCESSORS)

@@ -31,7 +31,6 @@ from ironic_reservations_client import times
 from ironic_reservations_client.osc import accepted_offers
 from ironic_reservations_client.osc import base
 from ironic_reservations_client.osc import cells
-from ironic_reservations_client.osc import lease_filters
 from ironic_reservations_client.osc import lease_plan
 from ironic_reservations_client.osc import options
 from ironic_reservations_client.osc import typed
@@ -172,22 +171,19 @@ class ListLeases(zone.Zoned, command.Lister):
     arguments = (
         options.Option(
             '--project', 'Only list leases of this project (ID).'),
-        *lease_filters.OPTIONS,
+        *options.of(resources.LEASE_FILTER, 'create'),
         *options.page('lease'),
         options.Option(
             '--long', 'Also show the project, the reason for which a lease '
             'is waiting, and its number of nodes.', **options.FLAG))
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
-        matches = lease_filters.read(self.client, parsed_args)
-        manager = lease.LeaseManager(self.client)
-        # A page of the service has leases that do not match, too.
-        found = manager.list(
+        chosen = resources.LEASE_FILTER.read(vars(parsed_args), 'create')
+        if chosen['node']:
+            chosen['node'] = nodes.uuid_of(self.client, chosen['node'])
+        found = lease.LeaseManager(self.client).list(
             project=parsed_args.project, marker=parsed_args.marker,
-            limit=parsed_args.limit if matches is None else None)
-        if matches is not None:
-            found = [each for each in found
-                     if matches(each)][:parsed_args.limit or None]
+            limit=parsed_args.limit, **chosen)
         columns = resources.LEASE.columns(
             fields.Shown.LONG if parsed_args.long else fields.Shown.ALWAYS)
         return columns, [

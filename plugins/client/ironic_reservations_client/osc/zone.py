@@ -56,7 +56,8 @@ class Zoned(base.Command):
 
     Without the option, times are in UTC, also typed times without a zone.
     Tables, which people read, have whole seconds and the zone; the other
-    formats have the times as the service sends them.
+    formats have ISO 8601 with a zone, in whichever format the service sends a
+    time.
     """
 
     common = (options.Option(
@@ -73,14 +74,12 @@ class Zoned(base.Command):
                        column_names: Sequence[str],
                        data: Iterable[Any]) -> int:
         """Print the output, with its times in the chosen zone."""
-        convert = (
-            functools.partial(_for_people, parsed_args.local)
-            if parsed_args.formatter == 'table' else
-            _local if parsed_args.local else None)
-        if convert is not None:
-            data = ([_row(convert, column_names, row) for row in data]
-                    if isinstance(self, lister.Lister)
-                    else _row(convert, column_names, data))
+        convert = functools.partial(
+            _for_people if parsed_args.formatter == 'table'
+            else _for_programs, parsed_args.local)
+        data = ([_row(convert, column_names, row) for row in data]
+                if isinstance(self, lister.Lister)
+                else _row(convert, column_names, data))
         return int(super().produce_output(  # type: ignore[misc]
             parsed_args, column_names, data) or 0)
 
@@ -140,11 +139,12 @@ def _walk(convert: _Conversion, name: str, value: Any) -> Any:
     return convert(name, value)
 
 
-def _local(name: str, value: Any) -> Any:
-    """Return a time of the service in the zone of this machine."""
+def _for_programs(local: bool, name: str, value: Any) -> Any:
+    """Return a field with its times in ISO 8601, with a zone."""
     moment = _moment(name, value)
-    return (value if moment is None
-            else times.here(moment).isoformat(timespec='seconds'))
+    if moment is None:
+        return value
+    return (times.here(moment) if local else moment).isoformat()
 
 
 def _for_people(local: bool, name: str, value: Any) -> Any:

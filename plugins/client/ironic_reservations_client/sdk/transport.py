@@ -128,6 +128,11 @@ def twin(conn: connection.Connection,
     # On the connection's own proxy a proof would go out with each request
     # from then on, those of other threads included.
     proxy = copy.copy(conn.baremetal)
+    # With http_basic the library takes the endpoint of clouds.yaml as it is,
+    # and sends requests to the root of Ironic.
+    found = None if proxy.endpoint_override else proxy.get_endpoint_data()
+    if found is not None:
+        proxy.endpoint_override = found.service_url
     ours = {name.lower() for name in headers}
     proxy.additional_headers = {
         **{name: value for name, value

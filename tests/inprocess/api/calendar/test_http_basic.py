@@ -414,16 +414,40 @@ class AttemptsTest(testtools.TestCase):
             pass
 
 
+    def test_addresses_that_have_failed_do_not_take_all_places(self) -> None:
+        """Guesses from many addresses leave places for other users."""
+        now = [0.0]
+        counted = attempts.Attempts(lambda: now[0])
+        guessers = [f'guesser-{index}' for index in range(3)]
+        for address in guessers:
+            with testtools.ExpectedException(
+                    password_file.errors.SignInRefused), counted.one(
+                        address, 'olga'):
+                raise password_file.errors.SignInRefused
+        held = [counted.one(each, 'olga') for each in guessers[:2]]
+        for each in held:
+            each.__enter__()
+        self.assertRaises(password_file.errors.TooManyAttempts,
+                          counted.one(guessers[2], 'olga').__enter__)
+        with counted.one('at home', 'olga'), counted.one('office', 'paul'):
+            pass
+        now[0] = attempts.WINDOW
+        with counted.one(guessers[2], 'olga'):
+            pass
+
+
 class BehindProxyTest(base.TestCase):
     """The limits apply to the address that the proxy has seen."""
 
     strategy = 'http_basic'
+    more: dict[str, list[str]] = {}
 
     def serve(self) -> world.World:
         users = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'users')
         users.write_text(on_its_own.passwords(olga='secret:1'))
         self.options = {'http_basic_auth_user_file': str(users),
-                        'oslo_middleware__enable_proxy_headers_parsing': True}
+                        'oslo_middleware__enable_proxy_headers_parsing': True,
+                        **self.more}
         return super().serve()
 
     def _sign_in(self, password: str, **headers: str) -> int:
@@ -455,7 +479,7 @@ class BehindProxyTest(base.TestCase):
         for seen in ({'x_forwarded_for': '192.0.2.7:{}'},
                      {'forwarded': 'for="192.0.2.8:{}"'},
                      {'x_forwarded_for': '[2001:db8::1]:{}'},
-                     {'forwarded': 'for="[2001:db8::2]:{}"'}):
+                     {'forwarded': 'for="[2001:db8:0:2::1]:{}"'}):
             (name, address), = seen.items()
             for port in range(attempts.FAILURES):
                 self.assertEqual(401, self._sign_in(
@@ -467,4 +491,66 @@ class BehindProxyTest(base.TestCase):
         """An IPv6 address contains colons."""
         for last in range(attempts.FAILURES + 1):
             self.assertEqual(401, self._sign_in(
-                'wrong', x_forwarded_for=f'2001:db8::{last}'))
+                'wrong', x_forwarded_for=f'2001:db8:0:{last}::1'))
+
+    def test_ipv6_addresses_of_one_network_are_one_client(self) -> None:
+        """A client has a prefix of 64 bits, and can use each address of it."""
+        for last in range(attempts.FAILURES):
+            self.assertEqual(401, self._sign_in(
+                'wrong', x_forwarded_for=f'2001:db8:0:1:{last}::{last}'))
+        self.assertEqual(429, self._sign_in(
+            'wrong', x_forwarded_for='2001:db8:0:1:ffff::1'))
+        self.assertEqual(200, self._sign_in(
+            'secret:1', x_forwarded_for='2001:db8:0:2::1'))
+
+    def test_ipv4_addresses_written_in_ipv6_are_clients_of_their_own(
+            self) -> None:
+        """A server that listens on both sees clients of IPv4 so."""
+        for _ in range(attempts.FAILURES):
+            self.assertEqual(401, self._sign_in(
+                'wrong', x_forwarded_for='::ffff:192.0.2.7'))
+        self.assertEqual(429, self._sign_in(
+            'wrong', x_forwarded_for='192.0.2.7'))
+        self.assertEqual(200, self._sign_in(
+            'secret:1', x_forwarded_for='::ffff:192.0.2.8'))
+
+    def test_chain_that_nobody_has_listed_is_one_client(self) -> None:
+        """Only the last proxy is known, whose client is the one before it."""
+        for number in range(attempts.FAILURES):
+            self.assertEqual(401, self._sign_in(
+                'wrong', x_forwarded_for=f'192.0.2.{number}, 10.0.0.5'))
+        self.assertEqual(429, self._sign_in(
+            'wrong', x_forwarded_for='192.0.2.99, 10.0.0.5'))
+
+
+class BehindTwoProxiesTest(BehindProxyTest):
+    """The limits apply to the last address that is no proxy."""
+
+    def serve(self) -> world.World:
+        self.more = {'api__trusted_proxies': ['10.0.0.0/24',
+                                               '2001:db8:ffff::5']}
+        return super().serve()
+
+    def test_chain_that_nobody_has_listed_is_one_client(self) -> None:
+        """A listed proxy is none."""
+        for proxy in ('10.0.0.5', '2001:db8:ffff::5'):
+            address = f'192.0.2.{len(proxy)}'
+            for number in range(attempts.FAILURES):
+                self.assertEqual(401, self._sign_in(
+                    'wrong',
+                    x_forwarded_for=f'198.51.100.{number}, {address}, '
+                                    f'{proxy}'))
+            self.assertEqual(429, self._sign_in(
+                'wrong', x_forwarded_for=f'{address}, {proxy}'))
+            self.assertEqual(429, self._sign_in(
+                'wrong', forwarded=f'for={address}, for="[{proxy}]:4711"'))
+            self.assertEqual(200, self._sign_in(
+                'secret:1', x_forwarded_for=f'192.0.2.99, {proxy}'))
+
+    def test_proxies_themselves_can_be_clients(self) -> None:
+        """An address of a proxy counts if there is no other."""
+        for _ in range(attempts.FAILURES):
+            self.assertEqual(401, self._sign_in(
+                'wrong', x_forwarded_for='10.0.0.4, 10.0.0.5'))
+        self.assertEqual(429, self._sign_in(
+            'wrong', x_forwarded_for='10.0.0.4'))

@@ -1,0 +1,270 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Checks of an installation: usual mistakes, and what to do about each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import os
+import stat
+
+from keystoneauth1 import exceptions as ksa_exc
+from oslo_config import cfg
+from oslo_upgradecheck import upgradecheck
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.clouds import ironic
+from ironic_reservations.conf import ignored
+from ironic_reservations.conf import in_effect
+from ironic_reservations.db import claims
+from ironic_reservations.db import clock as db_clock
+from ironic_reservations.db import connection
+from ironic_reservations.db import nodes
+
+_GUARD = 'reservations'
+#: How far two clocks may differ without a warning, in seconds.
+_SKEW = 1.0
+#: How long to wait for the time of the database, in seconds.
+_PATIENCE = 5.0
+IRONIC_CONFIG = cfg.StrOpt(
+    'ironic-config', help="Ironic's configuration file, for the checks; by "
+                          'default the one that Ironic finds.')
+
+
+def _found(code: upgradecheck.Code, *sentences: str) -> upgradecheck.Result:
+    """Return a result: success if there is nothing to say."""
+    return upgradecheck.Result(
+        code if sentences else upgradecheck.Code.SUCCESS,
+        ' '.join(sentences) or None)
+
+
+def _passed(sentence: str | None = None) -> upgradecheck.Result:
+    return upgradecheck.Result(upgradecheck.Code.SUCCESS, sentence)
+
+
+def names(conf: cfg.ConfigOpts) -> upgradecheck.Result:
+    """Check that each line of the files sets an option."""
+    return _found(upgradecheck.Code.WARNING, *ignored.lines(conf))
+
+
+def modes(conf: cfg.ConfigOpts) -> upgradecheck.Result:
+    """Check that no file with a secret can be read by everybody."""
+    secret = {setting.source.rpartition(', line ')[0]
+              for setting in in_effect.settings(conf)
+              if in_effect.MASK in str(setting.value)}
+    secret |= {conf.http_basic_auth_user_file,
+               conf.notices.webhook_secret_file}
+    lax = sorted(file for file in secret if file and os.path.isfile(file)
+                 and os.stat(file).st_mode & stat.S_IRWXO)
+    return _found(upgradecheck.Code.WARNING, *(
+        'Every user of this host may read the secrets in '
+        f'{file}. Run "chmod 0640 {file}", and give it to the group of the '
+        'service.' for file in lax))
+
+
+def values(conf: cfg.ConfigOpts) -> upgradecheck.Result:
+    """Check that the options do not contradict each other."""
+    return _found(upgradecheck.Code.FAILURE, *_contradictions(conf))
+
+
+def _contradictions(conf: cfg.ConfigOpts) -> Iterator[str]:
+    if conf.guard.proof_by_placement and not conf.placement.enabled:
+        yield ('[guard] proof_by_placement needs [placement] enabled = true; '
+               "Ironic's API does not start without it.")
+    if conf.database.lock_timeout >= conf.database.statement_timeout:
+        yield ('[database] statement_timeout must be longer than '
+               'lock_timeout: otherwise a wait for a lock counts as a '
+               'statement that never ends.')
+    times = conf.reservations
+    if not times.min_ttl <= times.default_ttl <= times.max_ttl:
+        yield ('[reservations] default_ttl is not between min_ttl and '
+               'max_ttl, so each request without an end is refused.')
+    if conf.api.max_hard_requests >= conf.api.threads:
+        yield ('[api] max_hard_requests must be less than threads, so that a '
+               'thread is left for other requests.')
+    if conf.notices.webhook_urls and not conf.notices.webhook_secret_file:
+        yield ('[notices] webhook_urls needs webhook_secret_file, with which '
+               'notices are signed; none is sent without it.')
+
+
+def identity(conf: cfg.ConfigOpts) -> upgradecheck.Result:
+    """Check that the standalone service can identify its callers."""
+    if not _is_set(conf, 'auth_strategy'):
+        return _passed()
+    if conf.auth_strategy == 'http_basic':
+        file = conf.http_basic_auth_user_file
+        return _passed() if os.access(file, os.R_OK) else _found(
+            upgradecheck.Code.FAILURE,
+            f'[DEFAULT] auth_strategy is http_basic, and its file {file} '
+            'cannot be read. Write it with "htpasswd -B", or name another one '
+            'in http_basic_auth_user_file.')
+    found = {setting.option for setting in in_effect.settings(conf)
+             if setting.section == 'keystone_authtoken'}
+    if conf.auth_strategy == 'noauth' or {'auth_url', 'auth_section'} & found:
+        return _passed()
+    return _found(
+        upgradecheck.Code.FAILURE,
+        '[DEFAULT] auth_strategy is keystone, and [keystone_authtoken] has no '
+        'auth_url, so no token can be checked. Write this section as for any '
+        'other service.')
+
+
+def _is_set(conf: cfg.ConfigOpts, name: str, group: str | None = None) -> bool:
+    location = conf.get_location(name, group)
+    return location is not None and location.location.is_user_controlled
+
+
+def service_user(conf: cfg.ConfigOpts) -> upgradecheck.Result:
+    """Check that Ironic shows its nodes to the user of [ironic]."""
+    if not any(_is_set(conf, name, 'ironic')
+               for name in ('auth_type', 'endpoint_override')):
+        return _passed('[ironic] names neither a user nor an endpoint.')
+    try:
+        seen = next(ironic.Ironic.over_http(conf).nodes(), None)
+        known = _known_nodes(conf) if seen is None else 0
+    except errors.IronicUnavailable as exc:
+        return _found(upgradecheck.Code.FAILURE, str(exc))
+    except ksa_exc.ClientException as exc:
+        return _found(
+            upgradecheck.Code.FAILURE,
+            f'The user of [ironic] gets no token: {exc}')
+    except errors.DatabaseUnavailable:
+        return _passed('The database does not answer.')
+    if not known:
+        return _passed()
+    return _found(
+        upgradecheck.Code.FAILURE,
+        f'Ironic shows no nodes to the user of [ironic], and {known} are '
+        'known. Give the user the role reader (member, for leases) on the '
+        'system, and set [ironic] system_scope = all.')
+
+
+def _known_nodes(conf: cfg.ConfigOpts) -> int:
+    database = connection.Database(conf)
+    try:
+        with database.read() as opened:
+            return nodes.count(opened)
+    finally:
+        database.close()
+
+
+def host_clock(conf: cfg.ConfigOpts) -> upgradecheck.Result:
+    """Check the clock of this host against that of the database."""
+    database = connection.Database(conf)
+    measured = db_clock.DatabaseClock(database, conf.database.max_clock_skew)
+    try:
+        known = measured.known(0, _PATIENCE)
+    finally:
+        measured.close()
+        database.close()
+    if known is None:
+        return _passed('The database does not return the time.')
+    if abs(known.skew) - known.error <= _SKEW:
+        return _passed()
+    return _found(
+        upgradecheck.Code.FAILURE if measured.is_off(known)
+        else upgradecheck.Code.WARNING,
+        f'The clock of this host differs by {known.skew:+.1f} s from that of '
+        'the database, which decides when a promise ends. Run NTP or chrony '
+        'on both.')
+
+
+def reconciler(conf: cfg.ConfigOpts) -> upgradecheck.Result:
+    """Check that a process follows the nodes of Ironic."""
+    database = connection.Database(conf)
+    # Without a limit, so that a clock that is off has one result alone.
+    now = db_clock.DatabaseClock(database)
+    try:
+        with database.read() as opened:
+            if not nodes.count(opened) or claims.is_live(
+                    opened, claims.MIRROR, now()):
+                return _passed()
+    except errors.DatabaseUnavailable:
+        return _passed('The database does not answer.')
+    finally:
+        now.close()
+        database.close()
+    return _found(
+        upgradecheck.Code.WARNING,
+        'No process follows the nodes of Ironic at the moment, so no lease '
+        'starts or ends. If the service runs, look for "The reconciler waits" '
+        'in its log, and start uwsgi with --enable-threads.')
+
+
+def guard(conf: cfg.ConfigOpts) -> upgradecheck.Result:
+    """Check that Ironic has the guard, and where."""
+    files = ([conf.ironic_config] if conf.ironic_config
+             else cfg.find_config_files('ironic'))
+    if not files:
+        return _passed("Ironic's configuration was not found on this host; "
+                       '--ironic-config names it.')
+    theirs = _of_ironic(files)
+    named = theirs.api.middleware
+    if _GUARD not in named:
+        return _found(
+            upgradecheck.Code.WARNING,
+            f'[api] middleware in {files[0]} does not name "{_GUARD}", so '
+            'Ironic lets everybody deploy promised nodes.')
+    if named[0] != _GUARD:
+        return _found(
+            upgradecheck.Code.WARNING,
+            f'"{_GUARD}" is not the first in [api] middleware of {files[0]}: '
+            f'"{named[0]}" could change a request after the guard has checked '
+            'it.')
+    if theirs.auth_strategy != 'noauth' and conf.ironic.auth_type in (
+            None, 'none'):
+        return _found(
+            upgradecheck.Code.FAILURE,
+            'Ironic authenticates its callers with '
+            f'"{theirs.auth_strategy}", and [ironic] of '
+            'ironic-reservations.conf names no user, so that the API of '
+            'Ironic does not start.')
+    return _passed()
+
+
+def own_database(conf: cfg.ConfigOpts) -> upgradecheck.Result:
+    """Check that the database is not Ironic's."""
+    files = ([conf.ironic_config] if conf.ironic_config
+             else cfg.find_config_files('ironic'))
+    used = _of_ironic(files).database.connection if files else None
+    if not used or _place(used) != _place(connection.Database(conf).url):
+        return _passed()
+    return _found(
+        upgradecheck.Code.FAILURE,
+        '[database] connection names the database of Ironic, which has other '
+        'tables of the same names. Create one for reservations alone.')
+
+
+def _place(url: str) -> tuple[object, ...]:
+    made = sa.make_url(url)
+    return made.get_backend_name(), made.host, made.database
+
+
+def _of_ironic(files: list[str]) -> cfg.ConfigOpts:
+    """Return the options of Ironic that are checked."""
+    theirs = cfg.ConfigOpts()
+    theirs.register_opts([cfg.ListOpt('middleware', default=[])], 'api')
+    theirs.register_opts([cfg.StrOpt('connection')], 'database')
+    theirs.register_opt(cfg.StrOpt('auth_strategy', default='keystone'))
+    # With the variables of Ironic, as Ironic reads it.
+    theirs([], project='ironic', default_config_files=files)
+    return theirs
+
+
+#: The checks, with their names.
+ALL = (('Options in files', names), ('File modes', modes),
+       ('Option values', values), ('Identity of callers', identity),
+       ('Guard in Ironic', guard), ('Separate database', own_database),
+       ('Service user', service_user), ('Clock', host_clock),
+       ('Reconciler', reconciler))

@@ -1,0 +1,193 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What a project may have at most; features know it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import datetime
+
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+from ironic_reservations.engine import Engine
+from ironic_reservations.model import leases
+from ironic_reservations.model import limits
+from ironic_reservations.planner import allowance
+
+
+class Ceiling:
+    """What a project may have beside what it has; here, everything."""
+
+    def beside(self, held: Iterable[allowance.Held]) -> Ceiling:
+        """Return the same project with further bookings."""
+        return self
+
+    def of_class(self, resource_class: str) -> Ceiling:
+        """Return the same project, limited only for hosts of one class."""
+        return self
+
+    def check_one_more(self) -> None:
+        """Check that the project may have one more lease.
+
+        :raises LeaseLimit: it may not.
+        """
+
+    def mosts(self, requests: Sequence[leases.LeaseReservationRequest],
+              begin: datetime.datetime, end: datetime.datetime) -> list[int]:
+        """Return the largest allowed number of each reservation.
+
+        :raises LeaseLimit: the least numbers exceed a limit.
+        """
+        return [requested.most for requested in requests]
+
+    def mosts_of(self, lease: leases.Lease, before: leases.Lease,
+                 counts: Mapping[str, int]) -> dict[str, int]:
+        """Return the largest allowed numbers of a changed lease.
+
+        :param lease: the lease with its new terms.
+        :param before: the lease as it was; the project must be read without
+            it.
+        :param counts: the least number for each of its reservations, by id.
+        :returns: numbers by id; ``counts`` if these exceed a limit.
+        """
+        return {each.id: max(each.most, counts[each.id])
+                for each in lease.reservations}
+
+    def check_lease(self, lease: leases.Lease,
+                    before: leases.Lease | None = None) -> None:
+        """Check the limits for a lease, unless its amounts do not grow.
+
+        The number at the same time and the hours are checked separately: a
+        lease that moves has no more hours, but the project may have other
+        leases at its new time.
+
+        :param before: the lease as it was; the project must be read without
+            it.
+        :raises LeaseLimit: the lease exceeds a limit of the project.
+        """
+
+    def permits_change(self, lease: leases.Lease,
+                       before: leases.Lease) -> bool:
+        """Return whether the limits allow a change of a lease."""
+        try:
+            self.check_lease(lease, before)
+        except errors.LeaseLimit:
+            return False
+        return True
+
+    def permits(self, request: leases.LeaseRequest) -> bool:
+        """Return whether the limits allow the least numbers of a request."""
+        return True
+
+    def permits_lease(self, lease: leases.Lease, begin: datetime.datetime,
+                      end: datetime.datetime) -> bool:
+        """Return whether the limits allow a lease at another time.
+
+        :param lease: the lease; the project must be read without it.
+        """
+        return True
+
+    def next_start(self,
+                   request: leases.LeaseRequest) -> datetime.datetime | None:
+        """Return a later start at which the limits may allow a request.
+
+        :returns: ``None`` if a later start makes no difference.
+        """
+        return None
+
+    def latest_end(self, lease: leases.Lease,
+                   end: datetime.datetime) -> datetime.datetime:
+        """Return the latest end that the limits allow, ``end`` at most.
+
+        :param lease: the lease; the project must be read without it.
+        """
+        return end
+
+    def alternatives(
+            self, request: leases.LeaseRequest, begin: datetime.datetime
+    ) -> Iterator[tuple[str, leases.LeaseRequest]]:
+        """Yield similar requests within the limits, the best first.
+
+        :returns: the kind of the offer (``shorter`` or ``fewer``), and the
+            request.
+        """
+        return iter(())
+
+
+@dataclasses.dataclass(frozen=True)
+class FullClasses:
+    """The resource classes of which a project may reserve no more."""
+
+    names: Collection[str] = ()
+
+    def refusal(self) -> errors.ReservationLimit:
+        """Return the error for a project that may reserve no other node."""
+        raise NotImplementedError
+
+
+def limits_of(engine: Engine, group: str,
+              projects: bool = True) -> limits.Limits:
+    """Return the limits of a caller that is not exempt.
+
+    :param group: of their options, ``leases`` or ``reservations``.
+    :param projects: whether there are projects.
+    """
+    for each in engine.features:
+        found = each.allowed(engine, group, projects)
+        if found is not None:
+            return found
+    return limits.NONE
+
+
+def of_project(engine: Engine, allowed: limits.Limits, project_id: str | None,
+               now: datetime.datetime, *without: str) -> Ceiling:
+    """Return what a project may have; without limits, nothing is read.
+
+    :param without: ids of leases to leave out.
+    """
+    if not allowed.counted:
+        return read(engine, None, allowed, project_id, now)
+    with engine.database.read() as connection:
+        return read(engine, connection, allowed, project_id, now, *without)
+
+
+def read(engine: Engine, connection: sa.Connection | None,
+         allowed: limits.Limits, project_id: str | None,
+         now: datetime.datetime, *without: str) -> Ceiling:
+    """Read what a project may have.
+
+    :param connection: ``None``: as if the project had nothing.
+    :param without: ids of leases to leave out.
+    """
+    for each in engine.features:
+        found = each.ceiling(connection, allowed, project_id, now, without)
+        if found is not None:
+            return found
+    return Ceiling()
+
+
+def full_classes(engine: Engine, connection: sa.Connection,
+                 allowed: limits.Limits, project_id: str | None,
+                 now: datetime.datetime) -> FullClasses:
+    """Read the resource classes of which a project may reserve no more."""
+    for each in engine.features:
+        found = each.full_classes(connection, allowed, project_id, now)
+        if found is not None:
+            return found
+    return FullClasses()

@@ -1,0 +1,134 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Requests that are sent twice: their identity, and the earlier result.
+
+A client identifies a request by a key, or by the uuid that it chooses for a
+reservation.  Features may know what became of an earlier copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Mapping
+import dataclasses
+import datetime
+import hashlib
+import json
+from typing import Any
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from ironic_reservations import errors
+
+if TYPE_CHECKING:
+    from ironic_reservations.engine import Engine
+
+
+@dataclasses.dataclass(frozen=True)
+class Key:
+    """The identity of a request.
+
+    :ivar kind: ``reservation``, ``lease``, ``maintenance`` or ``change``.
+    :ivar key: a SHA-256 in hex, of the project and the key of the client.
+    :ivar digest: of the request; empty where different requests may have the
+        same key.
+    """
+
+    kind: str
+    key: str
+    digest: str = ''
+
+
+@dataclasses.dataclass(frozen=True)
+class Earlier:
+    """What is known of earlier copies of a request when it is planned.
+
+    :ivar key: the identity of the request, if a feature keeps it.
+    :ivar ident: the uuid of the resource that the same request has made.
+    :ivar row_id: the id of its row, or 0.
+    :ivar deleted: whether it is a lease that has been deleted since.
+    """
+
+    key: Key | None = None
+    ident: str | None = None
+    row_id: int = 0
+    deleted: bool = False
+
+    def ended(self) -> errors.ReservationError:
+        """Return the refusal of a copy of a request whose result has ended."""
+        raise NotImplementedError
+
+    def undone(self, connection: sa.Connection) -> bool:
+        """Return whether its reservation was undone before it was answered."""
+        return False
+
+    def check_unserved(self, engine: Engine,
+                       refusal: errors.ReservationError) -> None:
+        """Check that no copy of a refused request was served meanwhile.
+
+        The refusal may be due to the resource of the copy.
+
+        :raises Conflict: a copy was served, so this request has to be planned
+            again.
+        """
+
+
+def read(engine: Engine, connection: sa.Connection, key: Key | None,
+         now: datetime.datetime) -> Earlier:
+    """Read whether the same request has been carried out before.
+
+    Call it before all other reads of the request: a copy that is carried out
+    later is found when the key is kept.
+
+    :param key: the identity of the request, if it has one.
+    :raises IdempotencyKeyReused: another request with the key has, for a
+        lease; for others, :class:`errors.ReservationKeyReused` or
+        :class:`errors.MaintenanceKeyReused`.
+    """
+    if key is not None:
+        for each in engine.features:
+            found = each.earlier(connection, key, now)
+            if found is not None:
+                return found
+    return Earlier()
+
+
+def of_request(kind: str, project_id: str | None, key: str,
+               asked: object | Mapping[str, Any]) -> Key:
+    """Return the identity that a client has given to its request.
+
+    :param kind: of the resource.
+    :param key: the key that the client has sent.
+    :param asked: the request: a dataclass, or the body of the client.
+    """
+    # Unset fields are left out, so digests survive new fields of a later
+    # release.
+    fields: Mapping[str, Any] = asked if isinstance(asked, Mapping) else {
+        name: value for name, value in vars(asked).items() if value}
+    return Key(kind, sha256([project_id, 'key', key]), sha256(fields))
+
+
+def of_uuid(kind: str, project_id: str | None, uuid: str) -> Key:
+    """Return the identity of a request by the uuid that its client chose."""
+    return Key(kind, sha256([project_id, 'uuid', uuid]))
+
+
+def sha256(value: Any) -> str:
+    """Return the digest of a value that can be written as JSON."""
+    return hashlib.sha256(json.dumps(
+        value, sort_keys=True, default=_plain).encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    return (sorted(value) if isinstance(value, Collection) else str(value))

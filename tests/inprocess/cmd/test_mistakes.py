@@ -1,0 +1,230 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Each usual mistake is planted, and the command finds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import contextlib
+import datetime
+import io
+import json
+import pathlib
+
+import fixtures
+import testtools
+
+from ironic_reservations import clock
+from ironic_reservations.cmd import dbsync
+from ironic_reservations.cmd import status
+from ironic_reservations.db import connection
+from ironic_reservations.db import nodes
+from ironic_reservations.model import mirrored_node
+from tests.inprocess.api import world
+from tests.real import ironic
+from tools import free_ports
+
+_NODE = '11111111-0000-0000-0000-000000000001'
+_WARNING, _FAILURE = 1, 2
+_GUARDED = '[DEFAULT]\nauth_strategy = noauth\n[api]\nmiddleware = '
+
+#: Name of a mistake: the check that finds it, its result, a part of what it
+#: says, the lines of our file, and Ironic's file.
+_IN_FILES: dict[str, tuple[str, int, str, str, str]] = {
+    'the database does not answer': (
+        'Database schema', _FAILURE, 'does not answer',
+        '[database]\nconnection = sqlite:////nowhere/at/all.sqlite', ''),
+    'a driver that waits for ever': (
+        'Database driver', _WARNING, 'nothing limits the wait',
+        '[database]\nconnection = postgresql+pg8000://u@127.0.0.1:1/x', ''),
+    'an option that does not exist': (
+        'Options in files', _WARNING, 'Is [guard] require meant?',
+        '[guard]\nrequires = always', ''),
+    'a section that does not exist': (
+        'Options in files', _WARNING, 'Is [guard] require meant?',
+        '[guards]\nrequire = always', ''),
+    'a policy file in JSON': (
+        'Policy file format', _FAILURE, 'is JSON',
+        '[oslo_policy]\npolicy_file = {folder}/policy.json', ''),
+    'no section of Keystone': (
+        'Identity of callers', _FAILURE, '[keystone_authtoken]',
+        '[DEFAULT]\nauth_strategy = keystone', ''),
+    'no file of users': (
+        'Identity of callers', _FAILURE, 'htpasswd',
+        '[DEFAULT]\nauth_strategy = http_basic\n'
+        'http_basic_auth_user_file = /nowhere/htpasswd', ''),
+    'proof by a Placement that is off': (
+        'Option values', _FAILURE, '[placement] enabled',
+        '[guard]\nproof_by_placement = true', ''),
+    'statements shorter than locks': (
+        'Option values', _FAILURE, 'statement_timeout',
+        '[database]\nlock_timeout = 30', ''),
+    'a default beyond its limit': (
+        'Option values', _FAILURE, 'default_ttl',
+        '[reservations]\nmax_ttl = 300', ''),
+    'hard requests on all threads': (
+        'Option values', _FAILURE, 'max_hard_requests',
+        '[api]\nthreads = 4', ''),
+    'webhooks without a key': (
+        'Option values', _FAILURE, 'webhook_secret_file',
+        '[notices]\nwebhook_urls = https://hooks.example/', ''),
+    'Ironic without the guard': (
+        'Guard in Ironic', _WARNING, 'does not name "reservations"',
+        '', _GUARDED + 'other'),
+    'the guard behind another middleware': (
+        'Guard in Ironic', _WARNING, 'is not the first',
+        '', _GUARDED + 'other,reservations'),
+    'no user at an Ironic with Keystone': (
+        'Guard in Ironic', _FAILURE, 'names no user',
+        '', '[api]\nmiddleware = reservations'),
+    "Ironic's database": (
+        'Separate database', _FAILURE, 'names the database of Ironic', '',
+        '[database]\nconnection = sqlite:///{folder}/reservations.sqlite'),
+    'an Ironic that cannot be reached': (
+        'Service user', _FAILURE, 'cannot be reached',
+        '[ironic]\nauth_type = none\nendpoint_override = http://{nobody}',
+        ''),
+}
+
+
+class InstalledTestCase(testtools.TestCase):
+    """An installation without mistakes, on SQLite."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.log = self.useFixture(fixtures.FakeLogger())
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.file = self.folder / 'ours.conf'
+        self.theirs = self.folder / 'ironic.conf'
+        self.theirs.write_text(_GUARDED + 'reservations\n')
+        self.nobody = f'127.0.0.1:{free_ports.free_port()}'
+        (self.folder / 'policy.json').write_text('{}')
+        self.write()
+        self.assertEqual(0, self.run_command(dbsync.main, 'upgrade')[0])
+
+    def write(self, text: str = '') -> None:
+        """Write the file of options."""
+        self.file.write_text(f'[DEFAULT]\nstate_path = {self.folder}\n'
+                             + self.filled(text) + '\n')
+        self.file.chmod(0o640)
+
+    def filled(self, text: str) -> str:
+        """Return a text with the names of this test in it."""
+        return text.replace('{folder}', str(self.folder)).replace(
+            '{nobody}', self.nobody)
+
+    def run_command(self, main: Callable[[list[str]], int],
+                    *arguments: str) -> tuple[int, str]:
+        """Return the exit status and the output of a command."""
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            code = main(['--config-file', str(self.file), *arguments])
+        return code, printed.getvalue()
+
+    def check(self) -> dict[str, tuple[int, str]]:
+        """Return each check that has not succeeded."""
+        code, printed = self.run_command(
+            status.main, '--ironic-config', str(self.theirs), 'upgrade',
+            'check', '--json')
+        found = {check['check']: (check['result'], check['details'])
+                 for check in json.loads(printed)['checks']
+                 if check['result']}
+        self.assertEqual(max([0, *(result for result, _ in found.values())]),
+                         code)
+        return found
+
+    def found(self, name: str, result: int, part: str) -> None:
+        """Check that a check says so."""
+        found = self.check()
+        self.assertEqual([result], [one for check, (one, _) in found.items()
+                                    if check == name], found)
+        self.assertIn(part, found[name][1])
+
+    def know_a_node(self) -> None:
+        """Write a node into the mirror."""
+        database = connection.Database(world.configuration(str(self.folder)))
+        with database.write() as opened:
+            nodes.insert_node(opened, mirrored_node.Node(_NODE),
+                              clock.utc_now())
+        database.close()
+
+
+class MistakesTest(InstalledTestCase):
+
+    def test_nothing_is_found_where_nothing_is_wrong(self) -> None:
+        self.assertEqual({}, self.check())
+
+    def test_each_is_found_in_the_files(self) -> None:
+        for mistake, (name, result, part, ours, theirs) in _IN_FILES.items():
+            with self.subTest(mistake=mistake):
+                self.write(ours)
+                self.theirs.write_text(self.filled(theirs) or
+                                       _GUARDED + 'reservations\n')
+                self.found(name, result, part)
+
+    def test_database_without_tables(self) -> None:
+        (self.folder / 'reservations.sqlite').unlink()
+        self.found('Database schema', _FAILURE, 'dbsync upgrade')
+
+    def test_database_file_that_all_may_read(self) -> None:
+        (self.folder / 'reservations.sqlite').chmod(0o644)
+        self.found('Database file', _WARNING, 'chmod 600')
+
+    def test_file_with_a_secret_that_all_may_read(self) -> None:
+        self.write('[ironic]\npassword = s3cret')
+        self.file.chmod(0o644)
+        self.found('File modes', _WARNING, f'chmod 0640 {self.file}')
+
+    def test_file_without_secrets_may_be_read(self) -> None:
+        self.file.chmod(0o644)
+        self.assertEqual({}, self.check())
+
+    def test_variable_that_sets_nothing(self) -> None:
+        self.useFixture(fixtures.EnvironmentVariable(
+            'IRONIC_RESERVATIONS_API_PORT', '1'))
+        self.found('Environment variables', _WARNING, 'API__PORT meant?')
+
+    def test_clock_that_is_off(self) -> None:
+        for ahead, result in ((3, _WARNING), (-60, _FAILURE)):
+            off = datetime.timedelta(seconds=ahead)
+            real = clock.utc_now
+            with fixtures.MonkeyPatch(
+                    'ironic_reservations.clock.utc_now',
+                    lambda off=off, real=real: real() + off):
+                self.found('Clock', result, 'Run NTP')
+
+    def test_no_process_follows_the_nodes(self) -> None:
+        self.know_a_node()
+        self.found('Reconciler', _WARNING, 'No process follows')
+
+
+class ServiceUserTest(InstalledTestCase):
+    """The user at a real Ironic."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.ironic = self.useFixture(ironic.RealIronic(
+            users={'ours': 'right'}, middleware=False))
+
+    def user(self, password: str) -> None:
+        """Name the user in the file."""
+        self.write('[ironic]\nauth_type = http_basic\nusername = ours\n'
+                   f'password = {password}\n'
+                   f'endpoint_override = {self.ironic.url}')
+
+    def test_wrong_password_and_a_user_who_sees_no_nodes(self) -> None:
+        self.user('wrong')
+        self.found('Service user', _FAILURE, 'credentials')
+        self.user('right')
+        self.assertEqual({}, self.check())
+        self.know_a_node()
+        self.found('Service user', _FAILURE, 'shows no nodes')

@@ -1,0 +1,84 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The core without features, with one left out, and with some switched off."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import os
+
+import fixtures
+
+from ironic_reservations.features import in_order
+from ironic_reservations.features.audit import feature as audit
+from ironic_reservations.features.placement import feature as placement
+from tests.inprocess.engine import timelines
+
+#: Tests of the core alone.
+_OF_THE_CORE = (('test_find', 'TestFind'), ('test_lease_create', 'TestCreate'),
+                ('test_lease_create', 'TestDryRun'),
+                ('test_lease_end', 'TestEnd'), ('test_reserve', 'TestReserve'),
+                ('test_reserve', 'TestAgain'))
+
+
+class TestSwitchedOff(timelines.TestCase):
+    """A feature that is off is never called."""
+
+    def _are_off(self, *features: type, **changed: object) -> None:
+        engine = dataclasses.replace(self.engine, **changed)
+        self.assertEqual(
+            [each for each in in_order.FEATURES if each not in features],
+            list(map(type, engine.features)))
+
+    def test_by_default(self) -> None:
+        self._are_off(placement.Placement)
+
+    def test_audit(self) -> None:
+        self.begin(audit__log=False)
+        self._are_off(audit.Audit, placement.Placement)
+
+    def test_none(self) -> None:
+        self._are_off(placement=object())
+
+
+class _LeftOut(timelines.TestCase):
+    """With some features only."""
+
+    features: tuple[type, ...] = ()
+
+    def setUp(self) -> None:
+        self.useFixture(fixtures.MonkeyPatch(
+            f'{in_order.__name__}.FEATURES', self.features))
+        super().setUp()
+        self.assertLessEqual({*map(type, self.engine.features)},
+                             {*self.features})
+
+
+def _without(name: str, features: tuple[type, ...]) -> None:
+    """Add the tests of the core, with some features only."""
+    for module, case in _OF_THE_CORE:
+        title = f'{case}Without{name}'
+        tests = getattr(importlib.import_module(f'{__package__}.{module}'),
+                        case)
+        globals()[title] = type(title, (_LeftOut, tests), {
+            '__module__': __name__, '__qualname__': title,
+            'features': features})
+
+
+_without('Features', ())
+# In the long run.
+if os.environ.get('IRONIC_RESERVATIONS_TEST_SEED'):
+    for _each in in_order.FEATURES:
+        _without(_each.__name__, tuple(
+            other for other in in_order.FEATURES if other is not _each))
