@@ -25,6 +25,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import server_identity
+
 #: More than all tests of a process have; what is left then is begun again.
 _MOST = 5000
 
@@ -43,9 +45,11 @@ class _Compiled(dict[Any, Any]):
 
 def _of_any_engine(key: Any) -> Any:
     # NOTE: a key begins with the dialect, which is another one in each engine;
-    # what it compiles depends on what it is and on the server's version.
+    # its output depends on its kind, on the server's version, and on whether
+    # the server tells its identity.
     dialect, *rest = key
-    return (type(dialect), dialect.server_version_info, *rest)
+    return (type(dialect), dialect.server_version_info,
+            server_identity.is_refused(dialect), *rest)
 
 
 @functools.cache

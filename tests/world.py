@@ -478,12 +478,14 @@ class World(fixtures.Fixture):
         """Have something happen between a plan and its commit, once."""
         self.engine.database.interruptions.append(action)
 
-    def lose_next_write(self, after: bool = True) -> None:
+    def lose_next_write(self, after: bool = True,
+                        engine: engine_module.Engine | None = None) -> None:
         """Lose the database in the next write, after its COMMIT or before.
 
         :param after: whether it is done, though nobody tells.
         """
-        real = self.engine.database.write
+        database = (engine or self.engine).database
+        real = database.write
 
         @contextlib.contextmanager
         def write() -> Iterator[sa.Connection]:
@@ -493,7 +495,7 @@ class World(fixtures.Fixture):
             with real() as opened:
                 yield opened
             raise errors.OutcomeUnknown
-        lost = mock.patch.object(self.engine.database, 'write', write)
+        lost = mock.patch.object(database, 'write', write)
         lost.start()
 
     def another_engine(self, clock: Callable[[], datetime.datetime]

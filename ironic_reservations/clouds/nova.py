@@ -229,15 +229,17 @@ class Nova:
         body = self._read(f'/servers/{uuid}')
         return None if body is None else _server(body['server'])
 
-    def hint(self, uuid: str, name: str) -> Any:
+    def hint(self, uuid: str, name: str) -> tuple[Any, str] | None:
         """Return a scheduler hint with which a server was created.
 
-        :returns: ``None`` if it has no such hint, Nova shows no such server,
-            or its API is older than the version that shows hints.
+        :returns: with the project of the server; ``None`` if it has no such
+            hint, Nova shows no such server, or its API is older than the
+            version that shows hints.
         """
         body = self._read(f'/servers/{uuid}', _WITH_HINTS)
-        hints = None if body is None else body['server']['scheduler_hints']
-        return (hints or {}).get(name)
+        server = {} if body is None else body['server']
+        hint = (server.get('scheduler_hints') or {}).get(name)
+        return None if hint is None else (hint, server['tenant_id'])
 
     def hypervisors(self) -> Iterator[Hypervisor]:
         """Read all hypervisors, page by page."""

@@ -34,6 +34,7 @@ import sqlalchemy as sa
 from ironic_reservations import errors
 from ironic_reservations.db import kept_connections
 from ironic_reservations.db import postgresql
+from ironic_reservations.db import server_identity
 from ironic_reservations.db import sessions
 from ironic_reservations.db import sqlite_file
 from ironic_reservations.model import proofs
@@ -320,6 +321,7 @@ def _tune(engine: sa.Engine, limits: sessions.Limits) -> None:
         sa.event.listen(engine, 'connect', _on_mysql_connect)
     elif name == 'postgresql':
         sa.event.listen(engine, 'connect', sessions.postgresql_listener())
+        server_identity.find_out(engine)
         if engine.dialect.driver in postgresql.DRIVERS:
             sa.event.listen(engine, 'do_connect', postgresql.listener(
                 sessions.begin(limits), limits.statement + sessions.MORE))

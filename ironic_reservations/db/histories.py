@@ -21,57 +21,29 @@ lost history let through may be on their way to Ironic.
 from __future__ import annotations
 
 import datetime
-from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.ext import compiler
 
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import generations
 from ironic_reservations.db import in_flight_requests as db_in_flight
+from ironic_reservations.db import server_identity
 from ironic_reservations.db import tables
 
 _h = tables.histories.c
+_ANOTHER = server_identity.another(_h.server)
 
 
 class Elsewhere(db_connection.Conflict):
     """The server of the database is another one than before."""
 
 
-class Server(sa.sql.functions.GenericFunction[str]):
-    """The identity of the server that executes a statement, in SQL.
-
-    Only PostgreSQL has one that all servers of a cluster agree on. It differs
-    after each promotion and each recovery from an archive, and for tables that
-    were made anew. It is NULL for a replica that is not promoted.
-    """
-
-    name = 'reservations_server'
-    type = sa.String()
-    inherit_cache = True
-
-
-@compiler.compiles(Server)
-def _nothing(element: Server, made: Any, **kwargs: Any) -> str:
-    return "''"
-
-
-@compiler.compiles(Server, 'postgresql')
-def _postgresql(element: Server, made: Any, **kwargs: Any) -> str:
-    # The first eight digits of the name of a WAL file are its timeline.
-    return ("(SELECT CASE WHEN pg_is_in_recovery() THEN NULL ELSE concat("
-            "system_identifier, '-', "
-            "left(pg_walfile_name(pg_current_wal_lsn()), 8), '-', "
-            "CAST('histories'::regclass AS oid)) END "
-            "FROM pg_control_system())")
-
-
 # NOT EXISTS (SELECT * FROM histories WHERE server <> ...)
-SAME = ~sa.exists().where(_h.server != Server())
+SAME = ~sa.exists().where(_ANOTHER)
 #: The generation of the history, and whether its server is another one.
 GENERATION = sa.select(_h.generation).scalar_subquery()
 ELSEWHERE = sa.select(sa.func.count()).where(
-    _h.server != Server()).scalar_subquery()
+    _ANOTHER).scalar_subquery()
 
 
 def note(connection: sa.Connection,
@@ -85,7 +57,8 @@ def note(connection: sa.Connection,
     #   WHERE NOT EXISTS (SELECT * FROM histories)
     return bool(connection.execute(sa.insert(tables.histories).from_select(
         ['id', 'generation', 'server', 'uncertain_until'],
-        sa.select(sa.literal(1), sa.literal(generations.first()), Server(),
+        sa.select(sa.literal(1), sa.literal(generations.first()),
+                  server_identity.present(),
                   sa.literal(until, tables.UTCDateTime)).where(
                       ~sa.exists().select_from(tables.histories.alias())))
     ).rowcount)
@@ -113,11 +86,12 @@ def begin(connection: sa.Connection, known: int | None,
     if not note(connection, until) and not connection.execute(
             sa.update(tables.histories)
             .where(sa.or_(sa.literal(known is None), _h.generation <= lost,
-                          _h.server != Server()))
+                          _ANOTHER))
             .values(generation=sa.case((_h.generation < lost, lost),
                                        else_=_h.generation)
                     + generations.step(),
-                    server=Server(), uncertain_until=until)).rowcount:
+                    server=server_identity.present(),
+                    uncertain_until=until)).rowcount:
         return False
     # UPDATE nodes SET generation = generation + ?
     #   WHERE inventories IS NULL
@@ -133,7 +107,7 @@ def begin(connection: sa.Connection, known: int | None,
 def is_uncertain(now: sa.ColumnElement[datetime.datetime]
                  ) -> sa.ColumnElement[bool]:
     """Return the condition under which nodes that are new are uncertain."""
-    return sa.or_(_h.uncertain_until > now, _h.server != Server())
+    return sa.or_(_h.uncertain_until > now, _ANOTHER)
 
 
 def keep_new(connection: sa.Connection, node_uuid: str,

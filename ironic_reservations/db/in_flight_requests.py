@@ -331,19 +331,27 @@ def read_instances(connection: sa.Connection) -> frozenset[tuple[str, str]]:
 
 
 def read_overdue(connection: sa.Connection, now: datetime.datetime,
-                 limit: int) -> list[in_flight.InFlight]:
+                 limit: int, after: in_flight.InFlight | None = None
+                 ) -> list[in_flight.InFlight]:
     """Return the requests whose outcome has to be determined.
 
     These are all overdue requests, the oldest first, and all allocations.
+
+    :param after: the last request of the page before.
     """
-    # SELECT ... FROM in_flight_requests WHERE expires_at <= ?
-    #   OR (instance_uuid IS NOT NULL AND act IS NULL)
-    #   ORDER BY expires_at LIMIT ?
+    # SELECT ... FROM in_flight_requests WHERE (expires_at <= ?
+    #   OR (instance_uuid IS NOT NULL AND act IS NULL))
+    #   AND (expires_at > ? OR expires_at = ? AND id > ?)
+    #   ORDER BY expires_at, id LIMIT ?
+    query = sa.select(*_REQUEST.columns).where(sa.or_(
+        _p.expires_at <= now,
+        sa.and_(_p.instance_uuid.is_not(None), _p.act.is_(None))))
+    if after is not None:
+        query = query.where(sa.or_(
+            _p.expires_at > after.expires_at,
+            sa.and_(_p.expires_at == after.expires_at, _p.id > after.id)))
     return _REQUEST.all(connection.execute(
-        sa.select(*_REQUEST.columns)
-        .where(sa.or_(_p.expires_at <= now, sa.and_(
-            _p.instance_uuid.is_not(None), _p.act.is_(None))))
-        .order_by(_p.expires_at, _p.id).limit(limit)))
+        query.order_by(_p.expires_at, _p.id).limit(limit)))
 
 
 def count_overdue(connection: sa.Connection, now: datetime.datetime

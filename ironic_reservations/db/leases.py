@@ -93,6 +93,7 @@ _DELETE_EVENTS = sa.delete(tables.lease_events).where(_e.lease_id.in_(_IDS))
 # DELETE FROM lease_reservations WHERE lease_id IN (...)
 _DELETE_RESERVATIONS = sa.delete(tables.lease_reservations).where(
     _l.lease_id.in_(_IDS))
+_END = '.'
 #: The statuses of leases that have nodes, or will have nodes.
 KEPT = tuple(status.value for status in leases.LeaseStatus
              if status is not leases.LeaseStatus.TERMINATED)
@@ -164,6 +165,8 @@ def _matching(chosen: leases.Filter) -> Iterator[sa.ColumnElement[bool]]:
     """Return the conditions of a filter but for the status."""
     if chosen.name is not None:
         yield _s.name == chosen.name
+        # MariaDB ignores spaces at the end, so something else has to be there.
+        yield _s.name + _END == chosen.name + _END
     if chosen.node_uuid is not None:
         # id IN (SELECT lease_id FROM lease_reservations
         #   JOIN reservations ... WHERE node_uuid = ?)

@@ -127,8 +127,9 @@ class Acts:
                    proof: str | None) -> wsgi.Answer:
         request = inward.rebuilt(environ, _provision_path(node.uuid),
                                  body=asked.body)
+        bearer = self._callers.bearer(node)
         if asked.target in bodies.DEPLOYS:
-            proof = self._hinted(node, node.instance_uuid, proof)
+            proof, bearer = self._hinted(node, node.instance_uuid, proof)
         try:
             admitted = admission.admit(
                 self._engine, node.uuid, proof,
@@ -137,7 +138,7 @@ class Acts:
                           and asked.target in bodies.DEPLOYS),
                 act=_act(asked.target),
                 placed_instance=self._placed(node, node.instance_uuid),
-                bearer=self._callers.bearer(node),
+                bearer=bearer,
                 permitted=lambda: self._require_ironic_policy(environ, node))
         except errors.ReservationError as refused:
             if asked.target == 'manage' and isinstance(refused,
@@ -249,7 +250,7 @@ class Acts:
     def _bind(self, environ: wsgi.Environ, node: callers.Node,
               asked: bodies.Bind, proof: str | None) -> wsgi.Answer:
         instance_uuid = asked.instance_uuid or node.instance_uuid
-        proof = self._hinted(node, asked.instance_uuid, proof)
+        proof, bearer = self._hinted(node, asked.instance_uuid, proof)
 
         def permitted() -> None:
             # Ironic applies its policy before it finds nothing below the
@@ -266,7 +267,7 @@ class Acts:
                 act=(admit.Act.FREE if asked.instance_uuid is None
                      else admit.Act.USE),
                 placed_instance=self._placed(node, instance_uuid),
-                bearer=self._callers.bearer(node), permitted=permitted)
+                bearer=bearer, permitted=permitted)
         except errors.ReservationError:
             permitted()
             raise
@@ -417,29 +418,35 @@ class Acts:
                 and self._callers.serves(node) else None)
 
     def _hinted(self, node: callers.Node, instance_uuid: str | None,
-                proof: str | None) -> str | None:
+                proof: str | None) -> tuple[str | None, admit.Bearer]:
         """Return the proof, or the one that a server has as a scheduler hint.
 
         A driver does not send hints, and Nova does not pass them on; but its
         API shows them.
 
         :param proof: the proof of the request.
+        :returns: with its bearer: the service may use the proofs of all
+            projects, but the project of the server has chosen the hint.
         :raises InvalidValue: the hint is not a uuid.
         """
-        nova = self._engine.nova
+        nova, bearer = self._engine.nova, self._callers.bearer(node)
         if (proof is not None or nova is None or instance_uuid is None
+                or not uuidutils.is_uuid_like(instance_uuid)
                 or not self._callers.serves(node)):
-            return proof
+            return proof, bearer
         try:
-            hint = nova.hint(instance_uuid, _HINT)
+            found = nova.hint(resolve.canonical(instance_uuid), _HINT)
         except errors.NovaUnavailable as exc:
             # Without a hint, the node is given to nobody who may not have it.
             LOG.warning('The scheduler hints of server %s are not known: %s',
                         instance_uuid, exc)
-            return None
-        return None if hint is None else bodies.read_proof(
+            return None, bearer
+        if found is None:
+            return None, bearer
+        hint, project_id = found
+        return bodies.read_proof(
             str(hint), f'The scheduler hint "{_HINT}" of server '
-            f'{instance_uuid}')
+            f'{instance_uuid}'), self._callers.bearer_in(project_id)
 
     def _carry(self,
                environ: wsgi.Environ,

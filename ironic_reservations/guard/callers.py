@@ -81,6 +81,10 @@ class Callers:
             self._may(node, 'use_own_leases'),
             self._may(node, 'use_own_reservations'))
 
+    def bearer_in(self, project_id: str) -> admit.Bearer:
+        """Return a project as the bearer of a proof that it has chosen."""
+        return admit.Bearer(project_id, self._any_proof)
+
     def actor(self, node: Node, claim: admit.Claim) -> protect.Actor:
         """Return the caller of an act on a node."""
         return protect.Actor(claim, self.context(node.caller).project_id,

@@ -43,8 +43,8 @@ class NodeRequest:
     :ivar uuid: of the reservation, if the client has chosen it.
     :ivar expires_at: when the reservation expires; or
     :ivar ttl: after how many seconds; with neither, the default.
-    :ivar lease_reservation_id: the lease reservation of the proof, whose nodes
-        are no obstacle.
+    :ivar lease_reservation_ids: the lease reservations that the caller uses,
+        whose nodes are no obstacle.
     :ivar powered: whether Ironic has to know the power state of the node, as
         for its own allocations.
     """
@@ -60,7 +60,7 @@ class NodeRequest:
     ttl: float | None = None
     project_id: str | None = None
     user_id: str | None = None
-    lease_reservation_id: str | None = None
+    lease_reservation_ids: frozenset[str] = frozenset()
     powered: bool = False
 
 
@@ -130,9 +130,11 @@ def pick(request: NodeRequest, snapshot: Snapshot,
         obstacle = why_not(request, uuid, snapshot, sees)
         if obstacle is None:
             node, view = snapshot.nodes[uuid], snapshot.view(uuid)
-            obstacle = maintenance(view, snapshot.until)
+            until = (snapshot.until if view.lease is None
+                     else view.lease.ends_at)
+            obstacle = maintenance(view, until)
             if obstacle is None:
-                obstacle = promise(view, snapshot.until)
+                obstacle = promise(view, until)
                 if obstacle is None:
                     return Picked(node, tuple(skipped), tuple(promised))
                 promised.append(node)
@@ -274,7 +276,7 @@ def _leased(request: NodeRequest,
         return reasons.Reason(
             view.node_uuid, reasons.LEASED,
             'is being taken back from a lease that is over')
-    if lease.reservation_id == request.lease_reservation_id:
+    if lease.reservation_id in request.lease_reservation_ids:
         return None
     return reasons.Reason(
         view.node_uuid, reasons.LEASED,

@@ -19,6 +19,7 @@ a node that is reserved for or promised to somebody else.
 from __future__ import annotations
 
 from collections.abc import Sequence
+import contextlib
 import dataclasses
 import datetime
 
@@ -27,6 +28,7 @@ import sqlalchemy as sa
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
@@ -71,13 +73,12 @@ def hold(engine: Engine, request: pick.NodeRequest,
         deadline = admission.send_deadline(engine)
         now = engine.clock()
         if proof is None:
-            for each in _own(engine, request, bearer, now):
-                try:
+            mine = _own(engine, request, bearer, now)
+            # All of these nodes may be in use.
+            with contextlib.suppress(errors.NoNodeAvailable):
+                if mine:
                     return _hold_leased(engine, request, sees, observer, now,
-                                        deadline, each)
-                except errors.NoNodeAvailable:
-                    # All nodes of this lease reservation may be in use.
-                    continue
+                                        deadline, mine)
             if required:
                 raise errors.ReservationRequired(
                     'The operator does not allow allocations without a '
@@ -109,20 +110,16 @@ def hold(engine: Engine, request: pick.NodeRequest,
 
 def _own(engine: Engine, request: pick.NodeRequest,
          bearer: planner_admit.Bearer, now: datetime.datetime
-         ) -> list[list[leases.NodeBooking]]:
-    """Return the bookings of candidates that the caller uses, by reservation.
+         ) -> list[leases.NodeBooking]:
+    """Return the bookings of candidates that the caller uses.
 
     Only an allocation that names its candidates asks for nodes of leases.
     """
     if not bearer.uses_leases or request.node_uuids is None:
         return []
     with engine.database.read() as connection:
-        found = db_bookings.read_used_by(connection, bearer.project_id,
-                                         request.node_uuids, now)
-    by_reservation: dict[str, list[leases.NodeBooking]] = {}
-    for booking in found:
-        by_reservation.setdefault(booking.reservation_id, []).append(booking)
-    return [*by_reservation.values()]
+        return db_bookings.read_used_by(connection, bearer.project_id,
+                                        request.node_uuids, now)
 
 
 def _check_power(request: pick.NodeRequest, node: mirrored_node.Node,
@@ -167,7 +164,10 @@ def _hold_leased(
         deadline: float,
         mine: Sequence[leases.NodeBooking]
 ) -> change.Planned[admission.InFlightRequest]:
-    """Hold one of the nodes of a lease reservation."""
+    """Hold one of the nodes of lease reservations.
+
+    :param mine: their bookings.
+    """
     wanted = tuple(booking.node_uuid for booking in mine
                    if request.node_uuids is None
                    or booking.node_uuid in request.node_uuids)
@@ -175,22 +175,23 @@ def _hold_leased(
         raise errors.ProofInvalid(
             'None of the candidate nodes belongs to the lease reservation '
             'that was shown.')
-    request = dataclasses.replace(request, node_uuids=wanted,
-                              lease_reservation_id=mine[0].reservation_id)
+    request = dataclasses.replace(
+        request, node_uuids=wanted, lease_reservation_ids=frozenset(
+            booking.reservation_id for booking in mine))
     need = plan.Need(max(booking.ends_at for booking in mine))
     with engine.database.read() as connection:
         view = plan.read_view(engine, connection, request, sees, now, need)
     choice = pick_and_confirm.choose(engine, request, view, sees, observer,
                                      need)
+    holders = choice.view.snapshot.view(choice.node.uuid)
+    if holders.lease is None:
+        raise db_connection.Conflict('the lease has ended meanwhile')
+    ident = holders.lease.reservation_id
     return admission.begin(
         engine, choice.node, None, request.instance_uuid, now, deadline,
-        min(booking.ends_at for booking in mine),
-        confirmed=choice.view.confirmed,
-        lease_reservation_id=request.lease_reservation_id,
-        starting=admission.unbound(
-            [booking for booking in mine
-             if booking.node_uuid == choice.node.uuid],
-            request.lease_reservation_id))
+        holders.next_change, confirmed=choice.view.confirmed,
+        lease_reservation_id=ident,
+        starting=admission.unbound(holders.present, ident))
 
 
 def _proven(connection: sa.Connection, proof: str, now: datetime.datetime

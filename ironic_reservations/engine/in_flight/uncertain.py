@@ -21,6 +21,7 @@ Until then the node is promised to nobody.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterator
 import datetime
 
 from oslo_log import log
@@ -38,8 +39,8 @@ LOG = log.getLogger(__name__)
 
 #: Longer than a conductor tries to get the lock of a node, in seconds.
 BETWEEN_CHECKS = 10.0
-#: More requests than are ever in flight at a time.
-_MOST = 1000
+#: How many requests are read at once. A lost history leaves one for each node.
+_PAGE = 1000
 
 
 class Uncertain:
@@ -49,7 +50,10 @@ class Uncertain:
         self._engine = engine
         self._ironic = ironic
         self._waits: dict[int, str] = {}
+        #: The conductors that were asked in this pass: why one is silent,
+        #: and since when the other ones had no older calls.
         self._silent: dict[str, str] = {}
+        self._answered: dict[str, datetime.datetime] = {}
 
     def settle_overdue(self,
                        goes_on: Callable[[], bool] = lambda: True) -> None:
@@ -58,12 +62,9 @@ class Uncertain:
         :param goes_on: called before each request; ``False`` ends the pass.
         :raises DatabaseUnavailable: the database does not answer.
         """
-        self._silent = {}
-        with self._engine.database.read() as connection:
-            rows = db_in_flight.read_overdue(connection, self._engine.clock(),
-                                            _MOST)
+        self._silent, self._answered = {}, {}
         waits: dict[int, str] = {}
-        for row in rows:
+        for row in self._overdue():
             if not goes_on():
                 return
             try:
@@ -82,6 +83,17 @@ class Uncertain:
                         row.node_uuid, why)
         self._waits = waits
 
+    def _overdue(self) -> Iterator[in_flight.InFlight]:
+        """Read the requests page by page, the oldest first."""
+        now, last = self._engine.clock(), None
+        while True:
+            with self._engine.database.read() as connection:
+                page = db_in_flight.read_overdue(connection, now, _PAGE, last)
+            yield from page
+            if len(page) < _PAGE:
+                return
+            last = page[-1]
+
     def _close_if_known(self, row: in_flight.InFlight) -> str | None:
         """Close a request if its outcome is known, or return the obstacle."""
         if row.state is in_flight.State.ISSUED:
@@ -98,10 +110,9 @@ class Uncertain:
             if row.state is in_flight.State.ACCEPTED:
                 return self._settle(row, self._ironic.node(row.node_uuid),
                                     now)
-        if not row.due(now, self._engine.conf.guard.rpc_timeout,
-                       BETWEEN_CHECKS):
+        if not self._due(row, now):
             return None
-        silent = self._ask_conductor(row.node_uuid)
+        silent = self._ask_conductor(row, now)
         if silent is not None:
             self._write_seen(row, None)
             return silent
@@ -116,22 +127,34 @@ class Uncertain:
         return (None if seen is not None else
                 f'Ironic is still at work on it ({node.provision_state})')
 
-    def _ask_conductor(self, node_uuid: str) -> str | None:
+    def _ask_conductor(self, row: in_flight.InFlight,
+                       now: datetime.datetime) -> str | None:
         """Ask the conductor of a node; return an error if it is silent.
 
-        A silent conductor is asked once in a pass, not once for each node:
-        each question waits for the whole RPC time-out.
+        A conductor is asked once in a pass, not once for each node: its answer
+        shows that it has no older calls for any node, and a silent one lets
+        each question wait for the whole RPC time-out. It is asked again for a
+        request that could not be judged yet when it was asked.
         """
-        conductor = self._ironic.conductor_of(node_uuid)
+        conductor = self._ironic.conductor_of(row.node_uuid)
         if conductor is not None and conductor in self._silent:
             return self._silent[conductor]
+        asked = None if conductor is None else self._answered.get(conductor)
+        if asked is not None and self._due(row, asked):
+            return None
         try:
-            self._ironic.ask_conductor(node_uuid)
+            self._ironic.ask_conductor(row.node_uuid)
         except errors.IronicUnavailable as exc:
             if conductor is not None:
                 self._silent[conductor] = str(exc)
             return str(exc)
+        if conductor is not None:
+            self._answered[conductor] = now
         return None
+
+    def _due(self, row: in_flight.InFlight, now: datetime.datetime) -> bool:
+        return row.due(now, self._engine.conf.guard.rpc_timeout,
+                       BETWEEN_CHECKS)
 
     def _allocated(self, row: in_flight.InFlight,
                    known: ironic_client.Allocation,

@@ -91,14 +91,16 @@ class _Observed:
 
     @property
     def until(self) -> datetime.datetime | None:
-        """The first end of another use."""
-        found = set()
-        for view in self.views.values():
-            held = view.reservation
-            found.add(view.maintained_until or (
-                None if held is None or held.expires_at <= view.now
-                else held.expires_at))
-        return min((at for at in found if at is not None), default=None)
+        """The first end of another use that is to come.
+
+        What is over ends when it is put back, which has no date.
+        """
+        ends = [(view.now, view.maintained_until)
+                for view in self.views.values()]
+        ends += [(view.now, view.reservation.expires_at)
+                 for view in self.views.values() if view.reservation]
+        return min((at for now, at in ends if at is not None and at > now),
+                   default=None)
 
     def suits(self, booking: leases.NodeBooking,
               node: mirrored_node.Node | None) -> bool:

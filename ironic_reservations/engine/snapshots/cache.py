@@ -326,8 +326,13 @@ class SnapshotCache:
             self._read_changed(database, now)
         except _OtherHistoryError as exc:
             lost = not isinstance(exc, _OtherServerError)
+            # If this fails, the next reading must find the loss again, so
+            # nothing is forgotten before.
+            begun = lost_requests.may_come(database, self._conf, now,
+                                           self._history)
             with self._lock:
                 self.other_histories += lost
+                self._history = 0
                 self._forget()
             LOG.warning('%s', (
                 'The database of the reservations has another history than '
@@ -339,9 +344,6 @@ class SnapshotCache:
                 'The server of the database of the reservations is another '
                 'one than before: a replica was promoted, or a backup loaded. '
                 'It lacks nothing that this process has seen.'))
-            begun = lost_requests.may_come(database, self._conf, now,
-                                           self._history)
-            self._history = 0
             if begun:
                 LOG.warning(
                     'Requests that the lost history let through may still be '

@@ -106,7 +106,7 @@ class _Asked:
         every = [lease['id'] for lease
                  in self.send('GET', '/v1/leases')['leases']]
         for query, expected in (
-                ('name=b', every[1:]), ('name=B', []),
+                ('name=b', every[1:]), ('name=B', []), ('name=b ', []),
                 ('status=PENDING', every), ('status=ACTIVE,ERROR', []),
                 ('status=TERMINATED', []),
                 (f'node={nodes[0]}', every[:3]),

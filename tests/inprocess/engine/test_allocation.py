@@ -12,12 +12,15 @@
 
 """Allocations of Ironic: they get a free node of our choice, or the proven."""
 
+from unittest import mock
+
 import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import allocation_requests
+from ironic_reservations.engine.reservations import plan
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import reserve
 from ironic_reservations.lifecycle import admit
@@ -178,3 +181,48 @@ class TestAllocation(timelines.TestCase):
                           bearer=holder, required=True)
         self.assertIn(self._hold(bearer=holder).node_uuid,
                       (self.first, self.second))
+
+    def _own(self, leases, begin=1):
+        """Return leases of a project that have begun, and their nodes."""
+        self.leasing.hosts(leases, resource_class='gold')
+        made = [self.leasing.create(begin, begin + 2, project_id='mine')
+                for _ in range(leases)]
+        self.leasing.clock_passes(begin)
+        return made, [self.home(each) for each in made]
+
+    def _ends_in_the_middle(self, begin, refusal, shown):
+        """Assert that a lease that ends after it was read lends nothing."""
+        (lease,), (node,) = self._own(1, begin)
+        real = plan.read_view
+
+        def read_view(*given):
+            reading.stop()
+            self.leasing.end(lease)
+            self.leasing.clean_up()
+            return real(*given)
+        reading = mock.patch.object(plan, 'read_view', read_view)
+        reading.start()
+        self.assertRaises(
+            refusal, self._hold, node, required=True,
+            bearer=admit.Bearer('mine', uses_leases=True),
+            proof=lease.reservations[0].id if shown else None)
+        self.assertEqual([], self.world.in_flight())
+
+    def test_lease_that_ends_in_the_middle_lends_nothing(self):
+        """Its node was used as if the lease still had it."""
+        self._ends_in_the_middle(1, errors.ReservationRequired, shown=False)
+        self._ends_in_the_middle(4, errors.ProofInvalid, shown=True)
+
+    def test_leases_of_a_project_cost_no_statements_each(self):
+        bearer = admit.Bearer('mine', uses_leases=True)
+        _, nodes = self._own(4)
+        for _ in nodes:
+            self._hold(*nodes, bearer=bearer, required=True)
+            self.allocation = world.new_uuid()
+        counted = set()
+        for candidates in (nodes[:1], nodes):
+            with self.statements() as sent:
+                self.assertRaises(errors.ReservationRequired, self._hold,
+                                  *candidates, bearer=bearer, required=True)
+            counted.add(len(sent))
+        self.assertEqual(1, len(counted), counted)

@@ -16,11 +16,14 @@ The new history has no row of it, so nobody knows that a conductor may still
 carry it out.
 """
 
+from unittest import mock
+
 from ironic_reservations import errors
 from ironic_reservations.cmd import restored
 from ironic_reservations.db import tables
 from ironic_reservations.engine import lost_requests
 from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import uncertain
 from tests import gone_back
 from tests import servers
 from tests.inprocess.engine import timelines
@@ -105,6 +108,18 @@ class TestLostRequest(_TestCase):
         self.assertEqual(1, self.other.engine.snapshots.other_histories)
         self.assertEqual([], self.rows())
 
+    def test_loss_that_could_not_be_written_is_not_forgotten(self):
+        """The database that was just restored is slow, or has a deadlock."""
+        dump = gone_back.Dump(self.engine.database)
+        admission.admit(self.other.engine, self.node)
+        dump.restore()
+        self.world.lose_next_write(after=False, engine=self.other.engine)
+        self.assertRaises(errors.DatabaseUnavailable, self.compare, self.other)
+        self.compare(self.other)
+        self.assert_kept()
+        self.assertEqual(1, self.other.engine.snapshots.other_histories)
+        self.assert_settled()
+
     def test_history_that_is_lost_again_begins_again(self):
         """Between the two, nothing but the first loss was written."""
         dump = gone_back.Dump(self.engine.database)
@@ -132,6 +147,18 @@ class TestLostRequest(_TestCase):
         self.assertEqual(30, (later['expires_at']
                               - row['expires_at']).total_seconds())
         self.assert_settled()
+
+    def test_node_of_a_dead_conductor_holds_up_no_others(self):
+        """All have the same date, and more than are read at once are dead."""
+        others = self.leasing.hosts(2)
+        self.world.ironic.conductors[self.node] = 'dead'
+        self.world.ironic.silent = {'dead'}
+        self.is_restored()
+        with mock.patch.object(uncertain, '_PAGE', 1):
+            self.world.find_out()
+        self.assert_kept()
+        for each in others:
+            self.world.reserve(each)
 
     def test_plan_of_before_is_not_committed(self):
         """The rows of the node are the same in both histories."""

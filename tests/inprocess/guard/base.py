@@ -156,11 +156,16 @@ class GuardTestCase(testtools.TestCase):
         node, = self.enroll(**fields)
         return node, self.reserve(node.uuid)['uuid']
 
-    def make_lease(self, uuid: str, properties: str) -> dict[str, Any]:
-        """Open a node to leases, and lease a node with these properties."""
+    def make_lease(self, uuid: str, properties: str,
+                   holder: dict[str, str] | None = None) -> dict[str, Any]:
+        """Open a node to leases, and lease a node with these properties.
+
+        :param holder: who makes the lease, if it is somebody else.
+        """
         opened = self.send('POST', '/v1/os-hosts', {'name': uuid},
                            headers=OURS)
         self.assertEqual(201, opened.status, opened)
+        self.identity = holder or self.identity
         end = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=1)
         reply = self.send('POST', '/v1/leases', {
             'name': f'lease of {uuid}', 'start_date': 'now', 'events': [],

@@ -25,6 +25,7 @@ from ironic_reservations.clouds import placement
 from ironic_reservations.model import flavors
 from tests import small_nova
 from tests.inprocess.guard import base
+from tests.inprocess.guard import keystone_ironic
 from tests.inprocess.guard import with_keystone
 from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import served
@@ -35,6 +36,7 @@ class HintTestCase(base.GuardTestCase):
     identity = with_keystone.token('the-system')
     nova: small_nova.SmallNova
     placed: served.Served
+    any_project = True
 
     @classmethod
     def make(cls, folder: str) -> with_keystone.WithKeystone:
@@ -46,7 +48,7 @@ class HintTestCase(base.GuardTestCase):
             finally:
                 cls.addClassCleanup(each.cleanUp)
         return with_keystone.make(
-            folder, guard={'proof_of_any_project': True},
+            folder, guard={'proof_of_any_project': cls.any_project},
             placement={'enabled': True, 'timeout': 5,
                        'endpoint_override': placed.endpoint},
             nova={'enabled': True, 'timeout': 5,
@@ -57,15 +59,16 @@ class HintTestCase(base.GuardTestCase):
         self.addCleanup(setattr, self.nova, 'answer', None)
         self.addCleanup(setattr, self.nova, 'versions', self.nova.versions)
 
-    def server(self, **hints: Any) -> str:
-        """Return a server that was created with hints."""
+    def server(self, project: str = 'one', **hints: Any) -> str:
+        """Return a server that a project has created with hints."""
         ident = str(uuid.uuid4())
         self.nova.servers[ident] = small_nova.Server(
-            '1', 'one', '', status='BUILD', hints=hints)
+            '1', keystone_ironic.PROJECTS[project], '', status='BUILD',
+            hints=hints)
         self.identity = with_keystone.token('nova')
         return ident
 
-    def leased(self) -> tuple[str, str]:
+    def leased(self, holder: str | None = None) -> tuple[str, str]:
         """Return a leased node and its proof."""
         name = f'class-{uuid.uuid4().hex}'
         node, = self.enroll(resource_class=name)
@@ -73,7 +76,8 @@ class HintTestCase(base.GuardTestCase):
             self.placed.endpoint), placement.ADMIN)).add(
                 node.uuid, flavors.class_of_node(name))
         lease = self.make_lease(
-            node.uuid, f'["==", "$resource_class", "{name}"]')
+            node.uuid, f'["==", "$resource_class", "{name}"]',
+            None if holder is None else with_keystone.token(holder))
         return node.uuid, lease['reservations'][0]['id']
 
     def test_server_of_the_lease_is_deployed(self) -> None:
@@ -125,3 +129,26 @@ class HintTestCase(base.GuardTestCase):
         self.nova.asked.clear()
         self.assertEqual(404, self.bind(node, server).status)
         self.assertEqual([], self.nova.asked)
+
+
+class HintOfProjectTestCase(HintTestCase):
+    """A proof is accepted from its project alone, which is the default."""
+
+    any_project = False
+
+    def test_server_of_another_project_does_not_get_the_node(self) -> None:
+        """Nova may use any proof, but the server's project chose this one."""
+        node, proof = self.leased('one')
+        self.assert_says(403, 'reservation.proof_invalid', self.bind(
+            node, self.server('two', reservation=proof)))
+        self.assert_untouched(node)
+        self.assert_says(200, None, self.bind(
+            node, self.server('one', reservation=proof)))
+
+    def test_instance_that_is_no_uuid_is_no_path_in_nova(self) -> None:
+        free, = self.enroll()
+        self.server()
+        for ident in ('detail', f'{uuid.uuid4()}/../detail', '', '?x'):
+            self.nova.asked.clear()
+            self.assertEqual(400, self.bind(free.uuid, ident).status)
+            self.assertEqual([], self.nova.asked)

@@ -17,6 +17,8 @@ nodes was waited for in turn, in the pass that also reads nodes and flags
 leases, and whatever had another conductor came behind all of them.
 """
 
+from unittest import mock
+
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import uncertain
 from tests import world
@@ -55,6 +57,37 @@ class TestDeadConductor(world.TestCase):
         self.assertEqual({*self.nodes[:4]}, self.kept())
         self.ironic.silent.clear()
         self.assertEqual(set(), self.kept())
+
+    def test_nodes_of_others_come_free_behind_more_than_are_read_at_once(self):
+        """A lost history leaves one such request for each node of a fleet."""
+        with mock.patch.object(uncertain, '_PAGE', 3):
+            self.assertEqual({*self.nodes[:4]}, self.kept())
+
+    def test_living_conductor_is_asked_once_in_a_look(self):
+        """Its answer shows that none of its older calls is left."""
+        self.ironic.silent.clear()
+        for _ in range(2):
+            self.ironic.asked.clear()
+            self.looks.settle_overdue()
+            self.assertEqual(2, self.ironic.asked.count('ask_conductor'))
+            self.world.clock.advance(uncertain.BETWEEN_CHECKS)
+        self.assertEqual([], self.world.in_flight())
+
+    def test_conductor_is_asked_again_for_a_later_request(self):
+        """It may have answered before that request could reach it."""
+        self.ironic.silent.clear()
+        last, = self.world.enrol()
+        self.ironic.conductors[last] = 'dead'
+        admission.mark_uncertain(
+            self.world.engine, admission.admit(self.world.engine, last))
+        self.world.clock.now, = (
+            row['expires_at'] for row in self.world.in_flight()
+            if row['node_uuid'] == last)
+        self.ironic.interrupt('ask_conductor', lambda: (
+            self.world.clock.advance(self.world.conf.guard.rpc_timeout)))
+        self.ironic.asked.clear()
+        self.looks.settle_overdue()
+        self.assertEqual(3, self.ironic.asked.count('ask_conductor'))
 
     def test_a_process_that_has_lost_its_claim_stops(self):
         self.ironic.asked.clear()

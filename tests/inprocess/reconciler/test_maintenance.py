@@ -179,6 +179,16 @@ class TestWindow(windows.KeepTestCase):
         self.assert_active(lease)
         self.assertFalse(self.lease(lease).degraded)
 
+    def test_lease_that_waits_for_a_late_end_pauses(self) -> None:
+        """The end of the window is over, so it is no date to wake up at."""
+        self.book(1, 2, self.node)
+        lease = self.leasing.create(2, 4)
+        self.keep_at(1)
+        self.leasing.refresh()
+        for _ in range(2):
+            self.work_at(2)
+            self.assertGreater(self.due(lease), self.world.clock())
+
     def test_drain_waits_for_who_has_the_node(self) -> None:
         """Also for what nobody knew of when it was booked."""
         made = self.book(1, 3, self.node, drain=True)

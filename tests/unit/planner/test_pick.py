@@ -253,7 +253,7 @@ class TestPromises(testtools.TestCase):
 
     def test_lease_that_was_shown_is_no_obstacle_on_its_own_node(self):
         ask = pick.NodeRequest('instance', ('node',),
-                               lease_reservation_id='mine')
+                               lease_reservation_ids=frozenset({'mine'}))
         for holder, code in (('mine', None), ('theirs', reasons.LEASED),
                              (None, reasons.LEASED)):
             reason = _why_not(ask, bookings=(_booked(

@@ -70,6 +70,8 @@ class Attempts:
         self._check(who)
         self._enter(address)
         try:
+            # Others of the same burst may have failed during the wait.
+            self._check(who)
             yield
         except errors.SignInRefused:
             self._count(who)

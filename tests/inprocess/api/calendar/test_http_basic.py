@@ -15,10 +15,12 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import json
 import pathlib
 from typing import Any
+from unittest import mock
 
 import bcrypt
 import fixtures
@@ -413,6 +415,30 @@ class AttemptsTest(testtools.TestCase):
         with counted.one('elsewhere', 'olga'):
             pass
 
+    def test_attempts_that_wait_are_counted_with_the_others(self) -> None:
+        """A burst at once was checked before any of it had failed."""
+        counted = attempts.Attempts()
+
+        def fail(attempt: contextlib.AbstractContextManager[None]) -> None:
+            refused = password_file.errors.SignInRefused('no')
+            attempt.__exit__(type(refused), refused, None)
+        burst = [counted.one('guesser', 'olga')
+                 for _ in range(attempts.FAILURES)]
+        for each in burst[:-2]:
+            each.__enter__()
+            fail(each)
+        for each in burst[-2:]:
+            each.__enter__()
+        real = counted._places.wait_for
+
+        def meanwhile(*given: Any) -> bool:
+            for each in burst[-2:]:
+                fail(each)
+            return real(*given)
+        with mock.patch.object(counted._places, 'wait_for', meanwhile):
+            self.assertRaises(password_file.errors.TooManyAttempts,
+                              counted.one('guesser', 'olga').__enter__)
+        self.assertEqual(0, counted._checked.total())
 
     def test_addresses_that_have_failed_do_not_take_all_places(self) -> None:
         """Guesses from many addresses leave places for other users."""

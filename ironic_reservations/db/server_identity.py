@@ -1,0 +1,104 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The identity of the server that executes a statement, in SQL.
+
+Only PostgreSQL has one that all servers of a cluster agree on. It differs
+after each promotion and each recovery from an archive, and for tables that
+were made anew. It is NULL if it is not known, and for a replica that is not
+promoted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oslo_log import log
+import sqlalchemy as sa
+from sqlalchemy.ext import compiler
+
+LOG = log.getLogger(__name__)
+
+# The first eight digits of the name of a WAL file are its timeline.
+_POSTGRESQL = (
+    "(SELECT CASE WHEN pg_is_in_recovery() THEN NULL ELSE concat("
+    "system_identifier, '-', "
+    "left(pg_walfile_name(pg_current_wal_lsn()), 8), '-', "
+    "CAST('histories'::regclass AS oid)) END "
+    "FROM pg_control_system())")
+_REFUSED = '_ironic_reservations_refused'
+_UNKNOWN = 'CAST(NULL AS VARCHAR)'
+#: The identity of a server of another kind.
+_NONE = "''"
+
+
+class Server(sa.sql.functions.GenericFunction[str]):
+    """The identity of the server."""
+
+    name = 'reservations_server'
+    type = sa.String()
+    inherit_cache = True
+
+
+@compiler.compiles(Server)
+def _nothing(element: Server, made: Any, **kwargs: Any) -> str:
+    return _NONE
+
+
+@compiler.compiles(Server, 'postgresql')
+def _postgresql(element: Server, made: Any, **kwargs: Any) -> str:
+    return _UNKNOWN if is_refused(made.dialect) else _POSTGRESQL
+
+
+def is_refused(dialect: sa.Dialect) -> bool:
+    """Return whether the server refuses its identity to this process."""
+    return getattr(dialect, _REFUSED, False)
+
+
+def another(known: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
+    """Return the condition under which the server is another one.
+
+    :param known: the identity that was written before.
+    """
+    # "x <> NULL" is not true.
+    return sa.and_(known != sa.literal_column(_NONE), known != Server())
+
+
+def present() -> sa.ColumnElement[str]:
+    """Return the identity to be written; empty if it is not known."""
+    return sa.func.coalesce(Server(), sa.literal_column(_NONE))
+
+
+def find_out(engine: sa.Engine) -> None:
+    """Do without the identity where PostgreSQL refuses it to this user.
+
+    Servers of a provider may lack the functions, or not let users call them.
+    It is found out before the first statement of an engine.
+    """
+    def on_first_connect(connection: Any, record: Any) -> None:
+        try:
+            with connection.cursor() as cursor:
+                # The tables may not be there yet.
+                cursor.execute(_POSTGRESQL.replace(
+                    "CAST('histories'::regclass AS oid)", "''")[1:-1])
+        except engine.dialect.loaded_dbapi.Error as exc:
+            setattr(engine.dialect, _REFUSED, True)
+            LOG.warning(
+                'PostgreSQL does not say which server it is: %s. After a '
+                'fail-over that has lost commits, run '
+                '"ironic-reservations-manage restored" before anything else; '
+                'or let this user call pg_control_system(), '
+                'pg_walfile_name() and pg_current_wal_lsn().',
+                ' '.join(str(exc).split()))
+        finally:
+            connection.rollback()
+    sa.event.listen(engine.pool, 'first_connect', on_first_connect)
