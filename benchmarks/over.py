@@ -78,9 +78,9 @@ _STATEMENTS = (
     'INSERT INTO maintenance_windows (id, name, reason, starts_at, ends_at, '
     "drain, created_at) SELECT CONCAT('window-', n), 'window', 'works', "
     '{ended}, {ended}, false, {ended} FROM ({numbers}) AS numbers',
-    'INSERT INTO maintenance_nodes (window_id, node_uuid, starts_at, '
-    "ends_at, state) SELECT CONCAT('window-', n), (SELECT MIN(uuid) FROM "
-    "nodes), {ended}, {ended}, 'over' FROM ({numbers}) AS numbers",
+    'INSERT INTO maintenance_nodes (window_id, node_uuid, place, starts_at, '
+    "ends_at) SELECT CONCAT('window-', n), (SELECT MIN(uuid) FROM nodes), 0, "
+    '{ended}, {ended} FROM ({numbers}) AS numbers',
 )
 _ANALYZE = {'postgresql': 'ANALYZE {}', 'mysql': 'ANALYZE TABLE {}',
             'mariadb': 'ANALYZE TABLE {}', 'sqlite': 'ANALYZE {}'}

@@ -22,6 +22,7 @@ import sqlalchemy as sa
 from ironic_reservations.db import bookings
 from ironic_reservations.db import changes
 from ironic_reservations.db import claims
+from ironic_reservations.db import host_views
 from ironic_reservations.db import in_flight_requests
 from ironic_reservations.db import lease_work
 from ironic_reservations.db import leases
@@ -44,7 +45,7 @@ Query = Callable[[sa.Connection], object]
 
 _DAY = datetime.timedelta(days=1)
 _LAST = sa.select(sa.func.max(tables.changes.c.seq))
-_A_NODE = sa.select(sa.func.min(tables.maintenance_nodes.c.node_uuid))
+_A_NODE = sa.select(sa.func.min(tables.nodes.c.uuid))
 
 
 def queries(now: datetime.datetime) -> dict[str, Query]:
@@ -133,8 +134,8 @@ def _of_nodes(now: datetime.datetime) -> dict[str, Query]:
         'maintenance that is due': lambda c: maintenance.read_due(c, now),
         'windows that are postponed':
             lambda c: maintenance.read_postponed(c, now),
-        'maintenance': maintenance.read_of_nodes,
-        'maintenance of a node': lambda c: maintenance.read_of_nodes(
+        'maintenance': host_views.read_unleased,
+        'maintenance of a node': lambda c: host_views.read_unleased(
             c, [c.scalar(_A_NODE)]),
         'windows to forget': lambda c: maintenance.read_forgettable(
             c, now - 90 * _DAY, 100),

@@ -333,7 +333,8 @@ class Leasing:
 
     def rows(self) -> list[dict[str, Any]]:
         """Read the rows of the timeline, of leases and of reservations."""
-        return list(self.world.reservations().values())
+        return [row for row in self.world.reservations().values()
+                if row['window_id'] is None]
 
     def overlaps(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """Return the rows that promise one node twice.

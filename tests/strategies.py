@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 
 from ironic_reservations.model import host_view
 from ironic_reservations.model import leases
-from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
+from ironic_reservations.model import node_window
 from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 
@@ -91,14 +91,14 @@ def bookings(draw: st.DrawFn, node_uuid: str,
 
 
 @st.composite
-def windows(draw: st.DrawFn, node_uuid: str) -> maintenance.NodeWindow:
+def windows(draw: st.DrawFn, node_uuid: str) -> node_window.NodeWindow:
     """Maintenance windows in every state, before, at and after now."""
     start = draw(moments)
-    return maintenance.NodeWindow(
+    return node_window.NodeWindow(
         'window', node_uuid, start, start + draw(st.sampled_from((
             datetime.timedelta(microseconds=1),
             datetime.timedelta(minutes=1)))),
-        draw(st.sampled_from(maintenance.State)))
+        draw(st.sampled_from(node_window.State)))
 
 
 @st.composite

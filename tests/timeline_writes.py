@@ -61,13 +61,11 @@ NAMED: Mapping[str, frozenset[str]] = {
     'instance_reservations': frozenset({
         'id', 'reservation_id', 'vcpus', 'memory_mb', 'disk_gb', 'amount'}),
     'maintenance_windows': frozenset({'id', 'updated_at'}),
-    'maintenance_nodes': frozenset({'window_id', 'node_uuid', 'state'}),
     'usable_bookings': frozenset({'booking_uuid', 'since'}),
     'holds': frozenset({'id', 'generation'}),
     'claims': frozenset({'name', 'owner'})}
 #: The tables whose rows belong to nodes, and those that belong to leases.
-_OF_NODES = ('reservations', 'in_flight_requests', 'hosts',
-             'maintenance_nodes')
+_OF_NODES = ('reservations', 'in_flight_requests', 'hosts')
 _OF_LEASES = ('lease_reservations', 'lease_events')
 
 _CLAIM = frozenset({'id', 'claimed_by'})
@@ -110,6 +108,8 @@ OTHERWISE: Mapping[str, frozenset[str]] = {
     'nodes.doubt': frozenset({'uuid', 'observed_at'}),
     # The condition says that all of the window is over still.
     'maintenance.rows.delete_many': frozenset({'id', 'ends_at', 'updated_at'}),
+    # The node itself goes, in the generation that was read.
+    'node_windows.delete_of_node': frozenset({'node_uuid', 'state'}),
     # Whoever the node is held for loses it, whatever has become of the hold:
     # it gets the next generation, and who is about to write it starts anew.
     'placement.hold_rows._release': frozenset({'state'}),

@@ -41,7 +41,6 @@ from ironic_reservations.model import leases
 
 _r = tables.reservations.c
 _l = tables.lease_reservations.c
-_m = tables.maintenance_nodes.c
 #: The rows of bookings.
 BOOKING = store.Rows(
     leases.NodeBooking, tables.reservations, 'a booking of a lease',

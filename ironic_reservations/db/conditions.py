@@ -27,14 +27,13 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import tables
 from ironic_reservations.model import leases
-from ironic_reservations.model import maintenance
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import node_reservation
+from ironic_reservations.model import node_window
 from ironic_reservations.model import reasons
 
 _n = tables.nodes.c
 _r = tables.reservations.c
-_m = tables.maintenance_nodes.c
 
 Condition = sa.ColumnElement[bool]
 #: An instant, or its parameter in a statement that is built once.
@@ -57,6 +56,22 @@ def _is(column: sa.ColumnElement[str], state: str) -> Condition:
 def _is_among(column: sa.Column[str], states: Iterable[str]) -> Condition:
     """Return the condition that a column has one of several values."""
     return column.in_([_literal(state) for state in states])
+
+
+#: The states of windows, by their names in rows: none is one of a lease.
+WINDOW_STATES = {f'window_{each.value}': each for each in node_window.State}
+_IN_ROWS = {state: name for name, state in WINDOW_STATES.items()}
+_UNWRITTEN = (node_window.State.PLANNED, node_window.State.FOREIGN)
+
+
+def window_is(*states: node_window.State) -> Condition:
+    """Return the condition that a row is a window in one of some states.
+
+    :param states: none: any.
+    """
+    return sa.and_(_r.immediate.is_(None), _is_among(
+        _r.state, [_IN_ROWS[each] for each in states or (
+            *node_window.WRITTEN, *_UNWRITTEN)]))
 
 
 _IMMEDIATE = _r.immediate == sa.literal_column('1', sa.SmallInteger())
@@ -101,12 +116,12 @@ def to_come(now: Instant, row: sa.FromClause = tables.reservations
 def maintained(now: Instant) -> Condition:
     """Return the condition that a maintenance window has its node now.
 
-    The twin is ``maintenance.NodeWindow.has_node``.
+    The twin is ``node_window.NodeWindow.has_node``.
     """
     return sa.or_(
-        _is_among(_m.state, [each.value for each in maintenance.WRITTEN]),
-        sa.and_(~_is(_m.state, maintenance.State.OVER.value),
-                _m.starts_at <= now, _m.ends_at > now))
+        window_is(*node_window.WRITTEN),
+        sa.and_(window_is(*_UNWRITTEN),
+                _r.starts_at <= now, _r.expires_at > now))
 
 
 def to_maintain(now: Instant) -> Condition:
@@ -114,10 +129,8 @@ def to_maintain(now: Instant) -> Condition:
 
     The twin is ``host_view.HostView.next_window``.
     """
-    return sa.and_(
-        ~_is_among(_m.state, [each.value for each in (
-            *maintenance.WRITTEN, maintenance.State.OVER)]),
-        _m.starts_at > now, _m.ends_at > now)
+    return sa.and_(window_is(*_UNWRITTEN), _r.starts_at > now,
+                   _r.expires_at > now)
 
 
 def suspended() -> sa.ColumnElement[str | None]:
@@ -176,7 +189,7 @@ def unbooked(now: Instant) -> Condition:
 
     The twins are ``pick.promise`` and ``pick.maintenance``.
     """
-    return sa.and_(~_booked(to_come(now)), ~_windowed(to_maintain(now)))
+    return sa.and_(~_booked(to_come(now)), ~_booked(to_maintain(now)))
 
 
 def requirements(now: Instant,
@@ -196,7 +209,7 @@ def requirements(now: Instant,
             (reasons.RESERVATION_REQUIRED, ~sa.exists().where(there))]),
         (reasons.RETIRED, sa.not_(_n.retired)),
         (reasons.MAINTENANCE, sa.and_(sa.not_(_n.maintenance),
-                                      ~_windowed(maintained(now)))),
+                                      ~_booked(maintained(now)))),
         (reasons.RESERVED, ~_booked(live(now))),
         (reasons.LEASED, ~_booked(has_node(now))),
         (reasons.INSTANCE_BOUND, _n.instance_uuid.is_(None)),
@@ -230,10 +243,6 @@ def obstacle(now: Instant, hosts: bool,
         *((_n.resource_class == name, code)
           for name, code in sorted(full.items())),
         (sa.not_(unbooked(now)), reasons.PROMISED))
-
-
-def _windowed(condition: Condition) -> sa.Exists:
-    return sa.exists().where(_m.node_uuid == _n.uuid, condition)
 
 
 def _booked(condition: Condition) -> sa.Exists:

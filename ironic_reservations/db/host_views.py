@@ -24,18 +24,19 @@ import sqlalchemy as sa
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import conditions
 from ironic_reservations.db import in_flight_requests as db_in_flight
+from ironic_reservations.db import node_windows as db_windows
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.db import tables
 from ironic_reservations.model import host_view
 from ironic_reservations.model import leases
-from ironic_reservations.model import maintenance
 from ironic_reservations.model import node_reservation
+from ironic_reservations.model import node_window
 
 _r = tables.reservations.c
-_m = tables.maintenance_nodes.c
 _BOOKED = 'booked_'
 _ROW = db_reservations.RESERVATION
 _BOOKING = db_bookings.BOOKING
+_WINDOW = db_windows.WINDOW
 _ORDER = operator.attrgetter('starts_at', 'id')
 _START = operator.attrgetter('starts_at')
 _FOREVER = datetime.datetime.max.replace(tzinfo=datetime.UTC)
@@ -58,19 +59,18 @@ def read(connection: sa.Connection, node_uuids: Collection[str],
         'uuids': list(node_uuids), 'now': now, 'until': until or _FOREVER})
     reservation = _ROW.reader(result)
     booking = _BOOKING.reader(result, prefix=_BOOKED)
+    window = _WINDOW.reader(result, prefix=_BOOKED)
     rows: dict[str, node_reservation.Reservation] = {}
     bookings: dict[str, list[leases.NodeBooking]] = {}
-    maintained: dict[str, list[maintenance.NodeWindow]] = {}
+    maintained: dict[str, list[node_window.NodeWindow]] = {}
     for row in result:
         uuid = row.booked_node_uuid
         if row.immediate:
             rows[uuid] = reservation(row)
-        elif row.immediate is None:
+        elif row.booked_window_id is None:
             bookings.setdefault(uuid, []).append(booking(row))
         else:
-            maintained.setdefault(uuid, []).append(maintenance.NodeWindow(
-                row.booked_reservation_id, uuid, row.booked_starts_at,
-                row.booked_ends_at, maintenance.State(row.booked_state)))
+            maintained.setdefault(uuid, []).append(window(row))
     in_flight = (db_in_flight.read_busy(connection, node_uuids) if busy
                  else {})
     return {uuid: host_view.HostView(
@@ -87,9 +87,8 @@ def _views(first: bool, windows: bool) -> sa.SelectBase:
     # SELECT ... FROM reservations WHERE node_uuid IN (...) AND (immediate = 1
     #   OR it has the node OR it is to come AND starts_at < ?
     #     [AND starts_at = (SELECT MIN(starts_at) FROM reservations AS others
-    #       WHERE it is of the same node AND to come)])
-    # [UNION ALL SELECT 0, NULL, ..., window_id, ... FROM maintenance_nodes
-    #   WHERE node_uuid IN (...) AND (it has the node OR it is to come)]
+    #       WHERE it is of the same node AND to come)]
+    #   [OR it is a window that has the node OR is to come])
     now, uuids = conditions.NOW, sa.bindparam('uuids', expanding=True)
     later = _r.starts_at < sa.bindparam('until', type_=tables.UTCDateTime)
     if first:
@@ -99,18 +98,45 @@ def _views(first: bool, windows: bool) -> sa.SelectBase:
                 others.c.node_uuid == _r.node_uuid,
                 conditions.to_come(now, others)).scalar_subquery()
     booked = _BOOKING.labelled(_BOOKED)
-    promises = sa.select(_r.immediate, *_ROW.columns, *booked).where(
-        _r.node_uuid.in_(uuids), sa.or_(
-            _r.immediate == 1, conditions.has_node(now),
-            sa.and_(conditions.to_come(now), later)))
-    if not windows:
-        return promises
-    window = {f'{_BOOKED}reservation_id': _m.window_id,
-              f'{_BOOKED}node_uuid': _m.node_uuid,
-              f'{_BOOKED}starts_at': _m.starts_at,
-              f'{_BOOKED}ends_at': _m.ends_at, f'{_BOOKED}state': _m.state}
-    return sa.union_all(promises, sa.select(sa.literal_column('0'), *(
-        window.get(each.key, sa.null())
-        for each in (*_ROW.columns, *booked))).where(
-            _m.node_uuid.in_(uuids), sa.or_(
-                conditions.maintained(now), conditions.to_maintain(now))))
+    promises = [_r.immediate == 1, conditions.has_node(now),
+                sa.and_(conditions.to_come(now), later)]
+    if windows:
+        promises += conditions.maintained(now), conditions.to_maintain(now)
+    return sa.select(
+        _r.immediate, *_ROW.columns, *booked,
+        _r.window_id.label(f'{_BOOKED}window_id')).where(
+            _r.node_uuid.in_(uuids), sa.or_(*promises))
+
+
+# SELECT ... FROM reservations WHERE immediate = 1 OR it is a window that is
+#   not over
+_ALL_UNLEASED = sa.select(_r.immediate, *_ROW.columns, *_WINDOW.labelled(
+    _BOOKED)).where(
+        sa.or_(_r.immediate == 1, conditions.window_is()))
+_UNLEASED = _ALL_UNLEASED.where(
+    _r.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
+
+
+def read_unleased(connection: sa.Connection,
+                  node_uuids: Collection[str] | None = None
+                  ) -> tuple[dict[str, node_reservation.Reservation],
+                             dict[str, tuple[node_window.NodeWindow, ...]]]:
+    """Return the promises of nodes that are not of leases, by node.
+
+    :param node_uuids: ``None``: of all nodes.
+    :returns: the reservations, live or not, and the windows that are not over,
+        by start.
+    """
+    result = (connection.execute(_ALL_UNLEASED) if node_uuids is None else
+              connection.execute(_UNLEASED, {'uuids': list(node_uuids)}))
+    reservation = _ROW.reader(result)
+    window = _WINDOW.reader(result, prefix=_BOOKED)
+    rows: dict[str, node_reservation.Reservation] = {}
+    windows: dict[str, list[node_window.NodeWindow]] = {}
+    for row in result:
+        if row.immediate:
+            rows[row.node_uuid] = reservation(row)
+        else:
+            windows.setdefault(row.node_uuid, []).append(window(row))
+    return rows, {uuid: tuple(sorted(each, key=_START))
+                  for uuid, each in windows.items()}

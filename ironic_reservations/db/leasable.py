@@ -78,7 +78,9 @@ def read_gone(connection: sa.Connection, *,
     :returns: the uuids of their nodes.
     """
     said = sa.exists().where(tables.host_capabilities.c.host_id == _h.id)
-    promised = sa.exists().where(tables.reservations.c.node_uuid == _n.uuid)
+    row = tables.reservations.c
+    promised = sa.exists().where(row.node_uuid == _n.uuid,
+                                 row.window_id.is_(None))
     return list(connection.execute(_among(
         sa.select(_n.uuid)
         .join_from(tables.hosts, tables.nodes, _h.node_uuid == _n.uuid)

@@ -59,10 +59,6 @@ _WITH_GENERATION = sa.select(
 ).join_from(
         tables.reservations, tables.nodes, _r.node_uuid == _n.uuid).where(
             _r.uuid == sa.bindparam('uuid'), _r.immediate == 1)
-# SELECT ... FROM reservations WHERE immediate = 1
-_HELD = sa.select(*_COLUMNS).where(_r.immediate == 1)
-_HELD_OF = _HELD.where(
-    _r.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
 _STATES = {state.value: state for state in node_reservation.State}
 SORT_KEYS = ('uuid', 'node_uuid', 'instance_uuid', 'created_at', 'updated_at',
              'expires_at', 'state', 'project_id')
@@ -132,18 +128,6 @@ def _related(of_nodes: bool, by_uuid: bool) -> sa.SelectBase:
              for each in wanted]
     # Separate SELECTs, so that each uses its own index.
     return sa.union(*parts) if len(parts) > 1 else parts[0]
-
-
-def read_of_nodes(connection: sa.Connection,
-                  node_uuids: Collection[str] | None = None
-                  ) -> dict[str, node_reservation.Reservation]:
-    """Return reservations, live or not, by node.
-
-    :param node_uuids: ``None``: of all nodes.
-    """
-    rows = (connection.execute(_HELD) if node_uuids is None
-            else connection.execute(_HELD_OF, {'uuids': list(node_uuids)}))
-    return {each.node_uuid: each for each in RESERVATION.all(rows)}
 
 
 def insert(connection: sa.Connection,

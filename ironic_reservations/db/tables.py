@@ -126,7 +126,7 @@ reservations = sa.Table(
     sa.Column('uuid', sa.String(36), nullable=False, unique=True),
     sa.Column('node_uuid', sa.String(36), sa.ForeignKey('nodes.uuid'),
               nullable=False),
-    # NULL for a node that is promised to a lease.
+    # NULL for a node that is promised to a lease, or in a window.
     sa.Column('instance_uuid', sa.String(36)),
     sa.Column('created_at', UTCDateTime, nullable=False),
     sa.Column('updated_at', UTCDateTime),
@@ -139,6 +139,9 @@ reservations = sa.Table(
     sa.Column('lease_reservation_id', sa.String(36),
               sa.ForeignKey('lease_reservations.id')),
     sa.Column('place', sa.Integer),
+    # Only for a node in a maintenance window.
+    sa.Column('window_id', sa.String(36),
+              sa.ForeignKey('maintenance_windows.id')),
     sa.Column('lessee', sa.String(255)),
     sa.Column('lessee_before', sa.String(255)),
     # When the lease got the node, and when its owner was warned that the
@@ -149,12 +152,13 @@ reservations = sa.Table(
     # has to be restored before the reservation ends.
     sa.Column('acted', sa.Boolean, nullable=False,
               server_default=sa.false()),
-    # 1 for a reservation; NULL for a booking of a lease, since a node may
-    # have many bookings: unique constraints ignore NULLs.
+    # 1 for a reservation; NULL for a booking of a lease or for a window,
+    # since a node may have many: unique constraints ignore NULLs.
     sa.Column('immediate', sa.SmallInteger),
     sa.UniqueConstraint('node_uuid', 'immediate'),
     sa.UniqueConstraint('instance_uuid', 'immediate'),
     sa.UniqueConstraint('lease_reservation_id', 'place'),
+    sa.UniqueConstraint('window_id', 'node_uuid'),
     sa.Index(None, 'project_id'),
     sa.Index(None, 'expires_at'),
     # Few rows have their node now, compared with future bookings.
@@ -562,7 +566,8 @@ enforcement_terms = sa.Table(
     sa.Column('terms', sa.Text, nullable=False),
     **_MYSQL)
 
-#: Maintenance windows.
+#: Maintenance windows; their nodes are rows of reservations until they are
+#: over.
 maintenance_windows = sa.Table(
     'maintenance_windows', metadata,
     sa.Column('id', sa.String(36), primary_key=True),
@@ -579,21 +584,17 @@ maintenance_windows = sa.Table(
     sa.Index(None, 'updated_at'),
     **_MYSQL)
 
-#: The nodes of maintenance windows, each with its own start and end.
+#: The nodes whose maintenance is over.
 maintenance_nodes = sa.Table(
     'maintenance_nodes', metadata,
-    sa.Column('id', sa.Integer, primary_key=True),
     sa.Column('window_id', sa.String(36),
               sa.ForeignKey('maintenance_windows.id', ondelete='CASCADE'),
-              nullable=False),
+              primary_key=True),
     sa.Column('node_uuid', sa.String(36),
               sa.ForeignKey('nodes.uuid', ondelete='CASCADE'),
-              nullable=False),
+              primary_key=True),
+    sa.Column('place', sa.Integer, nullable=False),
     sa.Column('starts_at', UTCDateTime, nullable=False),
     sa.Column('ends_at', UTCDateTime, nullable=False),
-    sa.Column('state', sa.String(16), nullable=False),
-    sa.UniqueConstraint('window_id', 'node_uuid'),
-    sa.Index(None, 'node_uuid', 'state'),
-    sa.Index(None, 'state', 'starts_at'),
-    sqlite_autoincrement=True,
+    sa.Index(None, 'node_uuid'),
     **_MYSQL)

@@ -12,10 +12,11 @@
 
 """A change of the timeline: planned, committed in one transaction, announced.
 
-A use case plans a :class:`Change`: pairs of leases and reservations as they
-were read and as they will be.  :func:`carry_out` commits it, plans again after
-a conflict, and finds a COMMIT that was not answered.  The statements, their
-conditions, the snapshot, and the shares of the features follow from the pairs.
+A use case plans a :class:`Change`: pairs of leases, reservations and nodes in
+windows, as they were read and as they will be.  :func:`carry_out` commits it,
+plans again after a conflict, and finds a COMMIT that was not answered.  The
+statements, their conditions, the snapshot, and the shares of the features
+follow from the pairs.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from ironic_reservations.db import changes as db_changes
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import histories as db_histories
+from ironic_reservations.db import node_windows as db_windows
 from ironic_reservations.engine import commit as generations
 from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
@@ -53,13 +55,14 @@ from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_reservation
+from ironic_reservations.model import node_window
 
 _A = TypeVar('_A')
 _T = TypeVar('_T')
 
 
 class Cause(enum.Enum):
-    """Why a lease or a reservation is written."""
+    """Why a lease, a reservation or a node in a window is written."""
 
     REQUESTED = 'requested'
     ENDED = 'ended'
@@ -85,7 +88,9 @@ class Cause(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Write(Generic[_A]):
-    """A lease with its bookings, or a reservation: as read, and as it will be.
+    """A lease with its bookings, a reservation, or a node in a window.
+
+    Each is as it was read, and as it will be.
 
     :ivar before: ``None``: it is made.
     :ivar after: ``None``: it is deleted.
@@ -199,7 +204,8 @@ class Change:
     difference: difference_module.Difference = dataclasses.field(
         default_factory=difference_module.Difference)
     writes: Sequence[Write[leases.Lease]
-                     | Write[node_reservation.Reservation]] = ()
+                     | Write[node_reservation.Reservation]
+                     | Write[node_window.NodeWindow]] = ()
     snapshot: snapshots.Snapshot | None = None
     subject: str = ''
     given: Sequence[object] = ()
@@ -240,6 +246,13 @@ class Change:
                 for write in self.writes if isinstance(
                     write.after or write.before,
                     node_reservation.Reservation)]
+
+    @property
+    def of_windows(self) -> list[Write[node_window.NodeWindow]]:
+        """The writes of nodes in maintenance windows."""
+        return [cast(Write[node_window.NodeWindow], write)
+                for write in self.writes if isinstance(
+                    write.after or write.before, node_window.NodeWindow)]
 
     def given_of(self, kind: type[_T]) -> _T | None:
         """Return the value of a type that came with the request."""
@@ -474,6 +487,10 @@ def commit(engine: Engine, change: Change) -> None:
                     change.lease_generations[write.after.id] = generation
             for statement in change.statements:
                 statement(connection)
+            # They refer to the rows of their windows.
+            db_windows.write(connection, [
+                (write.before, write.after) for write in change.of_windows
+                if write.after is not None], now)
             for part in change.parts:
                 part.write(connection)
             if change.valid_until is not None and (
@@ -482,7 +499,7 @@ def commit(engine: Engine, change: Change) -> None:
                     f'since {change.valid_until} it would be wrong')
         engine.snapshots.wrote(difference.seen)
         # Other values are read again when they are needed.
-        if not (change.opaque or change.of_reservations
+        if not (change.opaque or change.of_reservations or change.of_windows
                 or difference.seen.fresh):
             raised = difference.seen.generations
             engine.snapshots.commit(

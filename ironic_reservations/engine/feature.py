@@ -36,6 +36,7 @@ from ironic_reservations.model import leases
 from ironic_reservations.model import limits
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
+from ironic_reservations.model import node_window
 from ironic_reservations.model import reasons
 from ironic_reservations.planner import pick
 
@@ -245,6 +246,11 @@ class Feature:
         :returns: see :meth:`offer`.
         :raises Lost: another worker has the lease.
         """
+        return {}
+
+    def purposes(self, engine: Engine, window_ids: Collection[str]
+                 ) -> Mapping[str, node_window.Purpose]:
+        """Return why nodes are in windows, by the ids of the windows."""
         return {}
 
     def loops(self, engine: Engine) -> Iterable[Any]:

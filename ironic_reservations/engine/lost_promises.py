@@ -27,8 +27,8 @@ from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.engine import Engine
 from ironic_reservations.model import handovers
-from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_window
 
 
 class Kind(enum.StrEnum):
@@ -99,7 +99,7 @@ def _maintenance(engine: Engine, node: mirrored_node.Node,
     """Return the traces in the maintenance reason of a node."""
     if not node.maintenance:
         return []
-    window, now = maintenance.window_of(reason), engine.clock()
+    window, now = node_window.window_of(reason), engine.clock()
     if window is None and not handovers.is_of_holder(reason):
         return []
     with engine.database.read() as connection:

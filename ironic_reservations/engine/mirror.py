@@ -26,8 +26,10 @@ from oslo_log import log
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import lease_work as db_lease_work
+from ironic_reservations.db import node_windows as db_windows
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import change
@@ -74,8 +76,8 @@ def _read_rows(engine: Engine,
             # Compute hosts are not in Ironic.
             nodes={uuid: node for uuid, node in db_nodes.read_nodes(
                 connection, node_uuids).items() if not node.compute},
-            reservations=db_reservations.read_of_nodes(connection,
-                                                       node_uuids),
+            reservations=db_host_views.read_unleased(connection,
+                                                     node_uuids)[0],
             busy=db_in_flight.read_busy(connection, node_uuids),
             awaited=db_in_flight.read_instances(connection),
             hosts=db_lease_work.read_concerned(connection, node_uuids))
@@ -333,9 +335,10 @@ def _forget(engine: Engine, rows: _Rows, uuid: str) -> None:
             [] if held is None else [change.Write(
                 held, None, change.Cause.OVER,
                 reason=lifecycle.End.NODE_DELETED)],
-            opaque=True, statements=[functools.partial(
-                db_nodes.delete_node, uuid=uuid,
-                generation=here.raised()[uuid])],
+            opaque=True, statements=[
+                functools.partial(db_windows.delete_of_node, node_uuid=uuid),
+                functools.partial(db_nodes.delete_node, uuid=uuid,
+                                  generation=here.raised()[uuid])],
             events=[change.NodeGone(uuid, rows.at)])):
         LOG.debug('Node %s has been reserved while it was being forgotten; '
                   'the next pass looks again', uuid)

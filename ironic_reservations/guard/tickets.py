@@ -25,9 +25,9 @@ from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import permitted
 from ironic_reservations.engine.in_flight import protect
 from ironic_reservations.engine.in_flight import tickets
-from ironic_reservations.features.maintenance import permitted
 from ironic_reservations.guard import bodies
 from ironic_reservations.guard import carry
 from ironic_reservations.guard import inward

@@ -19,8 +19,8 @@ import datetime
 import functools
 
 from ironic_reservations.model import leases
-from ironic_reservations.model import maintenance
 from ironic_reservations.model import node_reservation
+from ironic_reservations.model import node_window
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +40,7 @@ class HostView:
     now: datetime.datetime
     row: node_reservation.Reservation | None = None
     bookings: tuple[leases.NodeBooking, ...] = ()
-    windows: tuple[maintenance.NodeWindow, ...] = ()
+    windows: tuple[node_window.NodeWindow, ...] = ()
     busy_until: datetime.datetime | None = None
 
     @property
@@ -102,7 +102,7 @@ class HostView:
     def interruption(self, booking: leases.NodeBooking) -> str | None:
         """Return the maintenance window that interrupts a booking, in words.
         """
-        return maintenance.interruption(self.windows, booking.starts_at,
+        return node_window.interruption(self.windows, booking.starts_at,
                                         booking.ends_at, self.now)
 
     @property
@@ -127,7 +127,7 @@ class HostView:
     @property
     def next_change(self) -> datetime.datetime | None:
         """The next instant at which an answer changes without a commit."""
-        promises: tuple[leases.NodeBooking | maintenance.NodeWindow, ...] = (
+        promises: tuple[leases.NodeBooking | node_window.NodeWindow, ...] = (
             *self.bookings, *self.windows)
         instants = [each.starts_at for each in promises]
         instants += [each.ends_at for each in promises]

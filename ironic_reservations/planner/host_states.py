@@ -31,9 +31,9 @@ from ironic_reservations.model import host_view
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
-from ironic_reservations.model import maintenance
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import node_reservation
+from ironic_reservations.model import node_window
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import covered
@@ -63,7 +63,7 @@ class HostState:
     busy: bool = False
     instances: Mapping[str, instance_reservations.InstanceReservation] = (
         dataclasses.field(default_factory=dict))
-    windows: tuple[maintenance.NodeWindow, ...] = ()
+    windows: tuple[node_window.NodeWindow, ...] = ()
     known: dict[object, Any] = dataclasses.field(
         default_factory=dict, init=False, compare=False, repr=False)
 
@@ -132,7 +132,7 @@ class HostState:
     def interruption(self, booking: leases.NodeBooking,
                      now: datetime.datetime) -> str | None:
         """Return which maintenance window is across a booking, in words."""
-        return maintenance.interruption(self.windows, booking.starts_at,
+        return node_window.interruption(self.windows, booking.starts_at,
                                         booking.ends_at, now)
 
     def _unusable(self) -> str | None:
@@ -399,10 +399,10 @@ def _movable(booking: leases.NodeBooking, now: datetime.datetime) -> bool:
 
 
 def _window(row: leases.NodeBooking | node_reservation.Reservation
-            | maintenance.NodeWindow) -> tuple[int, int]:
+            | node_window.NodeWindow) -> tuple[int, int]:
     if isinstance(row, leases.NodeBooking):
         start, end = row.window
-    elif isinstance(row, maintenance.NodeWindow):
+    elif isinstance(row, node_window.NodeWindow):
         start, end = (instants.instant(row.starts_at),
                       instants.instant(row.ends_at))
     else:

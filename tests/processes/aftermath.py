@@ -34,7 +34,7 @@ from tests.processes.checker import quiet
 #: How long it may take until there is quiet, in seconds.
 WITHIN = 60.0
 _TABLES = ('leases', 'lease_reservations', 'reservations',
-           'in_flight_requests', 'holds', 'maintenance_nodes', 'outbox')
+           'in_flight_requests', 'holds', 'outbox')
 #: What is not needed, and long.
 _LEFT_OUT = ('payload',)
 _PAUSE = 1.0
@@ -163,12 +163,12 @@ class Aftermath:
                 self._operator.ask('end-lease', 'DELETE',
                                    f'/v1/leases/{lease["id"]}')
         for row in now['tables']['reservations']:
-            if row['lease_reservation_id'] is None:
+            if row['immediate']:
                 self._operator.ask('release', 'DELETE',
                                    f'/v1/reservations/{row["uuid"]}')
         for window in {row['window_id']
-                       for row in now['tables']['maintenance_nodes']
-                       if row['state'] != 'over'}:
+                       for row in now['tables']['reservations']
+                       if row['window_id'] is not None}:
             self._operator.ask('end-window', 'DELETE',
                                f'/v1/maintenances/{window}')
         for allocation in now['allocations']:

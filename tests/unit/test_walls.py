@@ -27,10 +27,6 @@ import testtools
 _PROJECT = 'ironic_reservations'
 _ROOT = pathlib.Path(__file__).parents[2] / _PROJECT
 _LIST = pathlib.Path(__file__).with_name('broken_walls.txt')
-#: The modules of features that are not in their folders yet.
-FEATURES: dict[str, tuple[str, ...]] = {
-    'maintenance': ('model.maintenance',),
-}
 #: The rooms that must not import features; the composing modules may.
 _CORE = {'api', 'build.py', 'clouds', 'conf', 'db', 'engine', 'features',
          'guard', 'lifecycle', 'model', 'objects', 'planner', 'policies',
@@ -46,9 +42,7 @@ def _feature(module: str) -> str | None:
     """
     if module.startswith('features.') and not module.startswith(_LISTS):
         return module.split('.')[1]
-    return next((feature for feature, places in FEATURES.items()
-                 for place in places
-                 if f'{module}.'.startswith(f'{place}.')), None)
+    return None
 
 
 def broken(path: pathlib.Path, source: str) -> Iterator[str]:

@@ -32,7 +32,7 @@ from ironic_reservations.model import count_text
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
-from ironic_reservations.model import maintenance
+from ironic_reservations.model import node_window
 from ironic_reservations.model import time_text
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_sets
@@ -147,7 +147,7 @@ def _unchanged(reason: dict[str, Any], latest: datetime.datetime | None,
 
 
 def of_window(place: int, host: leases.Host,
-              window: maintenance.NodeWindow,
+              window: node_window.NodeWindow,
               latest: datetime.datetime | None) -> errors.LeaseRefused:
     """Return the error for an extension into the maintenance of a host.
 

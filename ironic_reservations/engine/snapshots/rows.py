@@ -21,11 +21,10 @@ import datetime
 import sqlalchemy as sa
 
 from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
@@ -61,9 +60,8 @@ def read(connection: sa.Connection, now: datetime.datetime,
             if (here := known.get(uuid)) is not None
             and here.host.node.generation == nodes[uuid].generation}
     promised, asked = _read_bookings(connection, hosts.keys() - same.keys())
-    held = db_reservations.read_of_nodes(connection, few)
+    held, maintained = db_host_views.read_unleased(connection, few)
     busy = db_in_flight.read_used(connection, few)
-    maintained = db_maintenance.read_of_nodes(connection, few)
     return {uuid: host_states.HostState(
         row.with_node(nodes[uuid]),
         same[uuid].promised if uuid in same

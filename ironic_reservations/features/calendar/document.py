@@ -41,10 +41,9 @@ from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
 from ironic_reservations.features.calendar import rows as calendar_rows
 from ironic_reservations.features.calendar import values as calendar
-from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
-from ironic_reservations.model import maintenance
+from ironic_reservations.model import node_window
 from ironic_reservations.planner import availability
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_sets
@@ -82,7 +81,7 @@ class Found:
     _page: Sequence[calendar_rows.Promised]
     _more: bool
     _named: Mapping[str, leases.NamedLease]
-    _purposes: Mapping[str, maintenance.Purpose]
+    _purposes: Mapping[str, node_window.Purpose]
 
     def calendar(self) -> calendar.Calendar:
         """Return the calendar."""
@@ -180,12 +179,13 @@ class Calendars:
 
     def _read_purposes(self, page: Iterable[calendar_rows.Promised],
                        viewer: calendar.Viewer
-                       ) -> Mapping[str, maintenance.Purpose]:
+                       ) -> Mapping[str, node_window.Purpose]:
         ids = {each.window_id for here in page for each in here.maintained}
         if not ids or not viewer.lists_maintenances:
             return {}
-        with self._engine.database.read() as connection:
-            found = db_maintenance.read_purposes(connection, ids)
+        found: dict[str, node_window.Purpose] = {}
+        for each in self._engine.features:
+            found.update(each.purposes(self._engine, ids))
         if not ids <= found.keys():
             raise db_connection.Conflict(
                 'a maintenance window has just been forgotten')

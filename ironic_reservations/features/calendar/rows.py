@@ -23,7 +23,7 @@ import datetime
 from ironic_reservations.features.calendar import values as calendar
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
-from ironic_reservations.model import maintenance
+from ironic_reservations.model import node_window
 from ironic_reservations.planner import host_states
 
 #: The longest time until a late node may be promised again.
@@ -163,9 +163,9 @@ class Rows:
 
     def __init__(self, viewer: calendar.Viewer,
                  named: Mapping[str, leases.NamedLease],
-                 purposes: Mapping[str, maintenance.Purpose]) -> None:
+                 purposes: Mapping[str, node_window.Purpose]) -> None:
         self.leases: list[leases.NamedLease] = []
-        self.windows: list[maintenance.Purpose] = []
+        self.windows: list[node_window.Purpose] = []
         self._viewer = viewer
         self._named = named
         self._purposes = purposes

@@ -22,9 +22,9 @@ import enum
 from typing import NamedTuple
 
 from ironic_reservations.model import leases
-from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
+from ironic_reservations.model import node_window
 from ironic_reservations.model import visibility
 
 #: The condition of a host that the operator has closed.
@@ -211,7 +211,7 @@ class Calendar:
     rows: Sequence[Row] | None
     leases: Sequence[leases.NamedLease]
     more: bool
-    windows: Sequence[maintenance.Purpose] = ()
+    windows: Sequence[node_window.Purpose] = ()
     lent_until: int | None = None
 
 

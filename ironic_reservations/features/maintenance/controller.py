@@ -35,8 +35,8 @@ from ironic_reservations.features.maintenance import create
 from ironic_reservations.features.maintenance import find
 from ironic_reservations.features.maintenance import holdings
 from ironic_reservations.features.maintenance import types
+from ironic_reservations.features.maintenance import values
 from ironic_reservations.features.maintenance import waits
-from ironic_reservations.model import maintenance
 
 _PATH = f'/v{versions.MAJOR}/maintenances'
 
@@ -120,7 +120,7 @@ def _ask(call: expose.Call) -> create.WindowRequest:
         project_id=call.context.project_id, user_id=call.context.user_id)
 
 
-def _shape(window: maintenance.Window) -> dict[str, Any]:
+def _shape(window: values.Window) -> dict[str, Any]:
     return {
         'uuid': window.id, 'name': window.name, 'reason': window.reason,
         'starts_at': window.starts_at.isoformat(),

@@ -42,12 +42,13 @@ from ironic_reservations.features.maintenance import (
 )
 from ironic_reservations.features.maintenance import homes as homes_module
 from ironic_reservations.features.maintenance import rows as db_maintenance
+from ironic_reservations.features.maintenance import values
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import limits
-from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
+from ironic_reservations.model import node_window
 from ironic_reservations.model import reasons
 from ironic_reservations.model import requirements
 from ironic_reservations.model import time_text
@@ -108,7 +109,7 @@ class Planned:
     :ivar slides: the leases whose dates change.
     """
 
-    window: maintenance.Window
+    window: values.Window
     bound: Sequence[holdings_module.Bound]
     moves: Sequence[Booked]
     cannot_move: Sequence[Booked]
@@ -169,7 +170,7 @@ def create(engine: Engine, request: WindowRequest, dry_run: bool = False,
 
 
 def _booked(connection: sa.Connection, known: earlier.Earlier,
-            now: datetime.datetime) -> maintenance.Window:
+            now: datetime.datetime) -> values.Window:
     """Read the window that the same request has booked before."""
     assert known.ident is not None
     for window in db_maintenance.read(connection, (known.ident,)):
@@ -214,10 +215,12 @@ class _Plan:
             engine.database, self._now,
             () if others is None else others.wanted.values())
         self._ground = holdings_module.read(engine, self._snapshot, nodes)
-        each = [self._window(ident, node.uuid, start) for node in nodes]
+        each = [dataclasses.replace(
+            self._window(ident, node.uuid, start), place=place)
+            for place, node in enumerate(nodes)]
         self._window_of = {one.node_uuid: one for one in each}
         self._homes = self._find_homes(others)
-        self.made = self._made(maintenance.Window(
+        self.made = self._made(values.Window(
             ident, request.name, request.reason, start,
             max(one.ends_at for one in each), self._now, request.drain,
             project_id=request.project_id, user_id=request.user_id,
@@ -258,7 +261,7 @@ class _Plan:
         return there
 
     def _window(self, ident: str, uuid: str,
-                start: datetime.datetime) -> maintenance.NodeWindow:
+                start: datetime.datetime) -> node_window.NodeWindow:
         """Return the window of one node.
 
         If it waits for a lease, its length stays the same.
@@ -281,7 +284,7 @@ class _Plan:
                     f'{instants.LAST_YEAR}. Send an earlier end, or leave '
                     'this node out.')
             start, end = free, end + (free - start)
-        return maintenance.NodeWindow(ident, uuid, start, end)
+        return node_window.NodeWindow(ident, uuid, start, end)
 
     def _find_homes(self, others: ladder.Others | None
                     ) -> homes_module.Homes:
@@ -306,7 +309,7 @@ class _Plan:
         return homes_module.find(snapshot, windows, leaving,
                                  others)
 
-    def _made(self, window: maintenance.Window) -> Planned:
+    def _made(self, window: values.Window) -> Planned:
         holdings = self._ground
         bound = [each for uuid, there in holdings.bound.items()
                  for each in there if self._concerns(each, uuid)]
@@ -394,11 +397,11 @@ class _Plan:
         booking = change.Change(
             self._now, dataclasses.replace(
                 moves, seen=self._ground.seen.also(moves.seen)),
-            slid, self._snapshot, window.id,
-            [known],
+            [*slid, *(change.Write(None, each) for each in window.nodes)],
+            self._snapshot, window.id, [known],
             statements=[functools.partial(db_maintenance.insert,
                                           window=window)],
-            opaque=True, events=[
+            events=[
                 change.Concern(lease, announce.MAINTENANCE,
                                self._notice(lease), f'maintenance {window.id}')
                 for lease in self._read_concerned()])

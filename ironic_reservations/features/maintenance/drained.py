@@ -18,6 +18,7 @@ to an earlier start, unless the node is booked in between.
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import functools
 
@@ -30,7 +31,7 @@ from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.features.maintenance import holdings
 from ironic_reservations.features.maintenance import rows as db_maintenance
-from ironic_reservations.model import maintenance
+from ironic_reservations.model import node_window
 
 LOG = log.getLogger(__name__)
 
@@ -50,7 +51,7 @@ def begin_earlier(engine: Engine) -> None:
                       there.node_uuid, exc)
 
 
-def _move(engine: Engine, there: maintenance.NodeWindow,
+def _move(engine: Engine, there: node_window.NodeWindow,
           wanted: datetime.datetime) -> None:
     """Move the window of one node, if that is possible.
 
@@ -83,9 +84,10 @@ def _move(engine: Engine, there: maintenance.NodeWindow,
         return
     end = start + (there.ends_at - there.starts_at)
     moving = change.Change(
-        now, difference.Difference(found.seen), opaque=True, statements=[
-            functools.partial(db_maintenance.move, there=there,
-                              starts_at=start, ends_at=end),
+        now, difference.Difference(found.seen),
+        [change.Write(there, dataclasses.replace(
+            there, starts_at=start, ends_at=end), change.Cause.STEP)],
+        statements=[
             functools.partial(
                 db_maintenance.write_end, window=window, ends_at=max([end, *(
                     each.ends_at for each in window.nodes

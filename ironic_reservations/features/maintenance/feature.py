@@ -14,17 +14,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
 from typing import Any
 
+import sqlalchemy as sa
+
+from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
 from ironic_reservations.features.maintenance import find
 from ironic_reservations.features.maintenance import loops
+from ironic_reservations.features.maintenance import rows
+from ironic_reservations.model import node_window
+
+
+@dataclasses.dataclass
+class _Part(feature.Part):
+    """The nodes whose maintenance is over with a change."""
+
+    over: Sequence[node_window.NodeWindow]
+
+    def write(self, connection: sa.Connection) -> None:
+        """Write them, since their bookings have been deleted."""
+        rows.insert_over(connection, self.over)
 
 
 class Maintenance(feature.Feature):
     """Maintenance windows."""
+
+    def join(self, engine: Engine,
+             change: change_module.Change) -> feature.Part | None:
+        """Return the nodes whose maintenance is over with a change."""
+        over = [write.after for write in change.of_windows
+                if write.after is not None and write.after.over]
+        return _Part(over) if over else None
 
     def gauges(self, engine: Engine) -> Iterable[Any]:
         """Return the metrics of the feature."""
@@ -41,6 +68,12 @@ class Maintenance(feature.Feature):
                            rest.collection(windows)),
                 rest.Route(('maintenances', strict.ANY), windows,
                            rest.item(windows))]
+
+    def purposes(self, engine: Engine, window_ids: Collection[str]
+                 ) -> Mapping[str, node_window.Purpose]:
+        """Return the names and reasons of windows."""
+        with engine.database.read() as connection:
+            return rows.read_purposes(connection, window_ids)
 
     def clean_up(self, engine: Engine) -> None:
         """Delete windows that were over long ago."""

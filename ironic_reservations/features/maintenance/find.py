@@ -24,19 +24,19 @@ from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen
 from ironic_reservations.features.maintenance import rows as db_maintenance
-from ironic_reservations.model import maintenance
+from ironic_reservations.features.maintenance import values
 
 #: The maximum number of windows that one transaction deletes.
 _BATCH = 200
 
 
-def page(engine: Engine) -> list[maintenance.Window]:
+def page(engine: Engine) -> list[values.Window]:
     """Read all windows, in the order of their starts."""
     with engine.database.snapshot() as connection:
         return db_maintenance.read(connection)
 
 
-def get(engine: Engine, ident: str) -> maintenance.Window:
+def get(engine: Engine, ident: str) -> values.Window:
     """Read one window.
 
     :raises MaintenanceNotFound: there is none.
@@ -60,24 +60,20 @@ def end(engine: Engine, ident: str) -> None:
     """
     def plan() -> change.Planned[None]:
         now = engine.clock()
-        with engine.database.snapshot() as connection:
-            found = db_maintenance.read(connection, (ident,))
-            here = seen.read(connection, [
-                each.node_uuid for window in found for each in window.nodes])
-        window = found[0] if found else get(engine, ident)
-        left = [each for each in window.nodes
-                if each.state is not maintenance.State.OVER
-                and not each.late(now)]
-        if not left:
+        with engine.database.read() as connection:
+            window, generations = db_maintenance.read_standing(connection,
+                                                               ident)
+        left = [each for each in (window or get(engine, ident)).nodes
+                if not each.over and not each.late(now)]
+        if window is None or not left:
             return change.Planned(None)
         return change.Planned(None, change.Change(
-            now, difference.Difference(here.only(
-                [each.node_uuid for each in left])), opaque=True,
-            statements=[
-                *(functools.partial(db_maintenance.end, there=each, now=now)
-                  for each in left),
-                functools.partial(db_maintenance.end_window, window=window,
-                                  now=now)]))
+            now, difference.Difference(seen.Seen(generations).only(
+                [each.node_uuid for each in left])),
+            [change.Write(each, each.ended(now), change.Cause.ENDED)
+             for each in left],
+            statements=[functools.partial(db_maintenance.end_window,
+                                          window=window, now=now)]))
     change.carry_out(engine, plan)
 
 

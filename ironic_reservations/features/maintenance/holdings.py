@@ -27,10 +27,10 @@ from ironic_reservations.engine import seen as seen_module
 from ironic_reservations.engine import snapshots
 from ironic_reservations.model import host_view
 from ironic_reservations.model import instants
-from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import node_reservation
+from ironic_reservations.model import node_window
 from ironic_reservations.planner import host_states
 
 
@@ -77,7 +77,7 @@ class Holdings:
     numbers: Mapping[str, int]
     bound: Mapping[str, Sequence[Bound]]
     planned: Mapping[str, Sequence[snapshots.Displaced]]
-    windows: Mapping[str, Sequence[maintenance.NodeWindow]]
+    windows: Mapping[str, Sequence[node_window.NodeWindow]]
     seen: seen_module.Seen
 
 

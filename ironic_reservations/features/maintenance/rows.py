@@ -10,185 +10,172 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``maintenance_windows``, and of their nodes.
+"""Rows of ``maintenance_windows``, and the nodes of windows.
 
-A caller that writes rows of nodes has raised the generations of the nodes in
-the same transaction, and passes the rows as they were read.
+The nodes are bookings: :mod:`~ironic_reservations.db.node_windows`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Sequence
 import dataclasses
 import datetime
+import operator
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import conditions
+from ironic_reservations.db import node_windows as db_windows
 from ironic_reservations.db import store
 from ironic_reservations.db import tables
-from ironic_reservations.model import maintenance
+from ironic_reservations.features.maintenance import values
+from ironic_reservations.model import node_window
 
 _w = tables.maintenance_windows.c
+_r = tables.reservations.c
+_NODE = db_windows.WINDOW
 _m = tables.maintenance_nodes.c
-_NODE = store.Rows(
-    maintenance.NodeWindow, tables.maintenance_nodes,
-    'a node of a maintenance window',
-    as_read=('window_id', 'node_uuid', 'state'),
-    changing=('starts_at', 'ends_at', 'state'))
+_OVER = store.Rows(node_window.NodeWindow, tables.maintenance_nodes,
+                   'a node whose maintenance is over')
+#: Their values as those of rows of reservations.
+_OVERS = {**{column.key: column for column in _OVER.columns},
+          'state': sa.literal_column("'window_over'", sa.String),
+          'uuid': sa.literal_column("''", sa.String)}
+# reservations JOIN maintenance_windows ON window_id = maintenance_windows.id
+_STANDING = sa.join(tables.reservations, tables.maintenance_windows,
+                    _r.window_id == _w.id)
+_PLACE = operator.attrgetter('place')
+_OF_WINDOW = 'of_window_'
 _WINDOW = store.Rows(
-    maintenance.Window, tables.maintenance_windows, 'a maintenance window',
+    values.Window, tables.maintenance_windows, 'a maintenance window',
     as_read=('id', 'updated_at'), changing=('ends_at', 'updated_at'))
-# A list, since PostgreSQL uses no index for "<> 'over'".
-_STANDS = _m.state.in_([state.value for state in maintenance.State
-                        if state is not maintenance.State.OVER])
-# SELECT ... FROM maintenance_nodes WHERE state IN (...) ORDER BY starts_at
-_STANDING = sa.select(*_NODE.columns).where(_STANDS).order_by(
-    _m.starts_at, _m.id)
-_STANDING_ON = _STANDING.where(
-    _m.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
 
 
 def read(connection: sa.Connection, ids: Collection[str] | None = None
-         ) -> list[maintenance.Window]:
+         ) -> list[values.Window]:
     """Return windows with their nodes, ordered by start.
 
     :param ids: ``None``: all.
     """
     # SELECT ... FROM maintenance_windows WHERE id IN (...)
     #   ORDER BY starts_at, id
-    # SELECT ... FROM maintenance_nodes WHERE window_id IN (...) ORDER BY id
+    # SELECT ... FROM reservations WHERE (it is a window)
+    #     AND window_id IN (...)
+    #   UNION ALL SELECT ... FROM maintenance_nodes WHERE window_id IN (...)
     query = sa.select(*_WINDOW.columns).order_by(_w.starts_at, _w.id)
-    nodes = sa.select(*_NODE.columns).order_by(_m.id)
+    standing = sa.select(*_NODE.columns).where(conditions.window_is())
+    over = sa.select(*(_OVERS[column.key].label(column.key)
+                       for column in _NODE.columns))
     if ids is not None:
         query = query.where(_w.id.in_(ids))
-        nodes = nodes.where(_m.window_id.in_(ids))
-    found: dict[str, list[maintenance.NodeWindow]] = {}
-    for each in _NODE.all(connection.execute(nodes)):
-        found.setdefault(each.window_id, []).append(each)
+        standing = standing.where(_r.window_id.in_(ids))
+        over = over.where(_m.window_id.in_(ids))
+    found: dict[str, list[node_window.NodeWindow]] = {}
+    nodes = connection.execute(sa.union_all(standing, over))
+    node = _NODE.reader(nodes)
+    for row in nodes:
+        found.setdefault(row.window_id, []).append(node(row))
     rows = connection.execute(query)
     made = _WINDOW.reader(rows, 'nodes')
-    return [made(row, tuple(found.get(row.id, ()))) for row in rows]
+    return [made(row, tuple(sorted(found.get(row.id, ()), key=_PLACE)))
+            for row in rows]
+
+
+def read_standing(connection: sa.Connection, ident: str
+                  ) -> tuple[values.Window | None, dict[str, int]]:
+    """Return a window with its nodes that are not over.
+
+    :returns: ``None`` if there is no such node; and the generations of the
+        nodes, all read at one moment.
+    """
+    # SELECT ..., generation FROM reservations JOIN maintenance_windows ON ...
+    #   JOIN nodes ON ... WHERE (it is a window) AND window_id = ?
+    result = connection.execute(sa.select(
+        *_NODE.columns, *_WINDOW.labelled(_OF_WINDOW),
+        tables.nodes.c.generation).select_from(sa.join(
+            _STANDING, tables.nodes, _r.node_uuid == tables.nodes.c.uuid))
+        .where(conditions.window_is(), _r.window_id == ident))
+    node = _NODE.reader(result)
+    window = _WINDOW.reader(result, 'nodes', prefix=_OF_WINDOW)
+    rows = result.all()
+    return (window(rows[0], tuple(map(node, rows))) if rows else None,
+            {row.node_uuid: row.generation for row in rows})
 
 
 def read_purposes(connection: sa.Connection, ids: Collection[str]
-                  ) -> dict[str, maintenance.Purpose]:
+                  ) -> dict[str, node_window.Purpose]:
     """Return the names and reasons of windows, by id."""
     # SELECT id, name, reason FROM maintenance_windows WHERE id IN (...)
     return {each.id: each for each in store.read(
-        maintenance.Purpose, connection.execute(sa.select(
+        node_window.Purpose, connection.execute(sa.select(
             _w.id, _w.name, _w.reason).where(_w.id.in_(ids))))}
 
 
-def read_of_nodes(connection: sa.Connection,
-                  node_uuids: Collection[str] | None = None
-                  ) -> dict[str, tuple[maintenance.NodeWindow, ...]]:
-    """Return the windows of nodes, without past windows, by node.
-
-    :param node_uuids: ``None``: all nodes.
-    """
-    rows = (connection.execute(_STANDING) if node_uuids is None
-            else connection.execute(_STANDING_ON,
-                                    {'uuids': list(node_uuids)}))
-    found: dict[str, tuple[maintenance.NodeWindow, ...]] = {}
-    for each in _NODE.all(rows):
-        found[each.node_uuid] = (*found.get(each.node_uuid, ()), each)
-    return found
-
-
 def read_due(connection: sa.Connection, now: datetime.datetime
-             ) -> list[tuple[maintenance.NodeWindow, str, bool]]:
+             ) -> list[tuple[node_window.NodeWindow, str, bool]]:
     """Return the nodes of windows that have started and are not over.
 
     :returns: each with the reason of its window, and whether the window drains
         nodes.
     """
-    # SELECT ..., reason, drain FROM maintenance_nodes
+    # SELECT ..., reason, drain FROM reservations
     #   JOIN maintenance_windows ON ...
     #   WHERE state IN (...) AND starts_at <= ? ORDER BY starts_at
     rows = connection.execute(
-        sa.select(*_NODE.columns, _w.reason, _w.drain).join_from(
-            tables.maintenance_nodes, tables.maintenance_windows,
-            _m.window_id == _w.id).where(
-                _STANDS, _m.starts_at <= now).order_by(
-                    _m.starts_at, _m.id))
+        sa.select(*_NODE.columns, _w.reason, _w.drain)
+        .select_from(_STANDING)
+        .where(conditions.window_is(), _r.starts_at <= now)
+        .order_by(_r.starts_at, _r.id))
     made = _NODE.reader(rows)
     return [(made(row), row.reason, row.drain) for row in rows]
 
 
 def read_postponed(connection: sa.Connection, now: datetime.datetime
-                   ) -> list[tuple[maintenance.NodeWindow,
+                   ) -> list[tuple[node_window.NodeWindow,
                                    datetime.datetime]]:
     """Return the nodes of windows that wait for their present users.
 
     :returns: each with the requested start.
     """
-    # SELECT ..., maintenance_windows.starts_at FROM maintenance_nodes
+    # SELECT ..., maintenance_windows.starts_at FROM reservations
     #   JOIN maintenance_windows ON ...
-    #   WHERE state = 'planned' AND maintenance_nodes.starts_at > ? AND drain
-    #     AND maintenance_nodes.starts_at > maintenance_windows.starts_at
+    #   WHERE state = 'window_planned' AND reservations.starts_at > ?
+    #     AND drain
+    #     AND reservations.starts_at > maintenance_windows.starts_at
     rows = connection.execute(
-        sa.select(*_NODE.columns, _w.starts_at.label('wanted')).join_from(
-            tables.maintenance_nodes, tables.maintenance_windows,
-            _m.window_id == _w.id).where(
-                _m.state == maintenance.State.PLANNED.value,
-                _m.starts_at > now, _w.drain, _m.starts_at > _w.starts_at)
-        .order_by(_m.starts_at, _m.id))
+        sa.select(*_NODE.columns, _w.starts_at.label('wanted'))
+        .select_from(_STANDING)
+        .where(conditions.window_is(node_window.State.PLANNED),
+               _r.starts_at > now, _w.drain, _r.starts_at > _w.starts_at)
+        .order_by(_r.starts_at, _r.id))
     made = _NODE.reader(rows)
     return [(made(row), row.wanted) for row in rows]
 
 
 def count_late(connection: sa.Connection, now: datetime.datetime) -> int:
     """Count nodes whose maintenance is late to begin."""
-    # SELECT count(*) FROM maintenance_nodes
-    #   WHERE state = 'planned' AND starts_at <= ? AND ends_at > ?
+    # SELECT count(*) FROM reservations
+    #   WHERE state = 'window_planned' AND starts_at <= ?
+    #     AND expires_at > ?
     return connection.scalar(
-        sa.select(sa.func.count()).select_from(tables.maintenance_nodes)
-        .where(_m.state == maintenance.State.PLANNED.value,
-               _m.starts_at <= now, _m.ends_at > now)) or 0
+        sa.select(sa.func.count()).select_from(tables.reservations)
+        .where(conditions.window_is(node_window.State.PLANNED),
+               _r.starts_at <= now, _r.expires_at > now)) or 0
 
 
-def insert(connection: sa.Connection, window: maintenance.Window) -> None:
-    """Write a new window with its nodes."""
+def insert(connection: sa.Connection, window: values.Window) -> None:
+    """Write a new window, without its nodes."""
     _WINDOW.insert(connection, [window])
-    _NODE.insert(connection, window.nodes)
 
 
-def update_state(connection: sa.Connection, there: maintenance.NodeWindow,
-                 state: maintenance.State) -> None:
-    """Write the state of a node in its window.
-
-    :param there: as it was read.
-    :raises Conflict: it has changed since.
-    """
-    _NODE.update(connection, there, dataclasses.replace(there, state=state))
+def insert_over(connection: sa.Connection,
+                nodes: Sequence[node_window.NodeWindow]) -> None:
+    """Write nodes whose maintenance is over."""
+    _OVER.insert(connection, nodes)
 
 
-def end(connection: sa.Connection, there: maintenance.NodeWindow,
-        now: datetime.datetime) -> None:
-    """End the maintenance of a node now.
-
-    If nothing has been written to Ironic, the maintenance is over at once.
-
-    :param there: as it was read.
-    :raises Conflict: it has changed since.
-    """
-    _NODE.update(connection, there, dataclasses.replace(
-        there, ends_at=max(there.starts_at, now),
-        state=there.state if there.written else maintenance.State.OVER))
-
-
-def move(connection: sa.Connection, there: maintenance.NodeWindow,
-         starts_at: datetime.datetime, ends_at: datetime.datetime) -> None:
-    """Write the period of a node in its window.
-
-    :param there: as it was read.
-    :raises Conflict: it has changed since.
-    """
-    _NODE.update(connection, there, dataclasses.replace(
-        there, starts_at=starts_at, ends_at=ends_at))
-
-
-def write_end(connection: sa.Connection, window: maintenance.Window,
+def write_end(connection: sa.Connection, window: values.Window,
               ends_at: datetime.datetime) -> None:
     """Write a new end of a window that has not been ended.
 
@@ -199,7 +186,7 @@ def write_end(connection: sa.Connection, window: maintenance.Window,
         window, ends_at=ends_at))
 
 
-def end_window(connection: sa.Connection, window: maintenance.Window,
+def end_window(connection: sa.Connection, window: values.Window,
                now: datetime.datetime) -> None:
     """Write that a window has ended; a future window ends at its start.
 
@@ -236,12 +223,17 @@ def delete_many(connection: sa.Connection, ids: Collection[str],
         _w.id.in_(ids), sa.or_(_ended_since(before), _passed_since(before))))
 
 
+# id NOT IN (SELECT window_id FROM reservations WHERE (it is a window))
+_NONE_STANDS = _w.id.not_in(
+    sa.select(_r.window_id).where(conditions.window_is()))
+
+
 def _ended_since(before: datetime.datetime) -> sa.ColumnElement[bool]:
     """Return the condition that a request ended a window before an instant.
 
     No other operation updates a window; its dates may be in the far future.
     """
-    return sa.and_(_w.updated_at < before, _nodes_with(_STANDS) == 0)
+    return sa.and_(_w.updated_at < before, _NONE_STANDS)
 
 
 def _passed_since(before: datetime.datetime) -> sa.ColumnElement[bool]:
@@ -249,17 +241,10 @@ def _passed_since(before: datetime.datetime) -> sa.ColumnElement[bool]:
 
     With ``drain``, the maintenance of nodes may end after the window.
     """
-    return sa.and_(_w.ends_at < before, _nodes_with(
-        sa.or_(_STANDS, _m.ends_at >= before)) == 0)
-
-
-def _nodes_with(condition: sa.ColumnElement[bool]) -> sa.ScalarSelect[int]:
-    """Return the number of nodes of a window that meet a condition.
-
-    Nodes are counted, since for NOT EXISTS PostgreSQL reads the nodes of all
-    windows.
-    """
-    # SELECT COUNT(*) FROM maintenance_nodes
-    #   WHERE window_id = maintenance_windows.id AND ...
-    return sa.select(sa.func.count()).where(
-        _m.window_id == _w.id, condition).scalar_subquery()
+    # ... AND (SELECT COUNT(*) FROM maintenance_nodes
+    #   WHERE window_id = maintenance_windows.id AND ends_at >= ?) = 0
+    # Nodes are counted, since for NOT EXISTS PostgreSQL reads the nodes of
+    # all windows.
+    later = sa.select(sa.func.count()).where(
+        _m.window_id == _w.id, _m.ends_at >= before).scalar_subquery()
+    return sa.and_(_w.ends_at < before, _NONE_STANDS, later == 0)

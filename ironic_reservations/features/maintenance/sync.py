@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping
+import dataclasses
 import datetime
 import functools
 
@@ -31,6 +32,7 @@ import sqlalchemy as sa
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import change
@@ -45,15 +47,15 @@ from ironic_reservations.features.maintenance import (
 )
 from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.model import in_flight
-from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
+from ironic_reservations.model import node_window
 
 LOG = log.getLogger(__name__)
 
 _ACTS = (in_flight.Act.SET_MAINTENANCE.value,
          in_flight.Act.CLEAR_MAINTENANCE.value)
-State = maintenance.State
+State = node_window.State
 #: The maximum wait while Ironic is working on a node.
 _MOST_PATIENCE = datetime.timedelta(hours=1)
 
@@ -79,7 +81,7 @@ def sync(engine: Engine, ironic: ironic_client.Ironic,
             continue
         try:
             _Sync(engine, ironic, there).work(
-                maintenance.marked(there.window_id, reason), drain)
+                node_window.marked(there.window_id, reason), drain)
         except db_connection.Conflict as exc:
             LOG.debug('The maintenance of node %s is looked at again: %s',
                       there.node_uuid, exc)
@@ -93,13 +95,13 @@ def sync(engine: Engine, ironic: ironic_client.Ironic,
         raise silent
 
 
-def _settled(there: maintenance.NodeWindow,
+def _settled(there: node_window.NodeWindow,
              shown: Mapping[str, str | None]) -> bool:
     """Return whether a node needs no further step."""
     if there.state is State.FOREIGN:
         return (there.node_uuid in shown
-                and maintenance.window_of(shown[there.node_uuid]) is None)
-    return there.state is State.ACTIVE and maintenance.is_marked(
+                and node_window.window_of(shown[there.node_uuid]) is None)
+    return there.state is State.ACTIVE and node_window.is_marked(
         there.window_id, shown.get(there.node_uuid))
 
 
@@ -110,7 +112,7 @@ class _Sync:
     """
 
     def __init__(self, engine: Engine, ironic: ironic_client.Ironic,
-                 there: maintenance.NodeWindow) -> None:
+                 there: node_window.NodeWindow) -> None:
         self._engine = engine
         self._ironic = ironic
         self._there = there
@@ -139,7 +141,7 @@ class _Sync:
                 self._finish(node, False)
             return
         maintained = found[0].maintenance
-        ours = maintained and maintenance.is_marked(there.window_id, found[1])
+        ours = maintained and node_window.is_marked(there.window_id, found[1])
         if over:
             self._finish(node, ours)
         elif ours:
@@ -180,11 +182,12 @@ class _Sync:
 
     def _is_of_another(self, shown: str | None) -> bool:
         """Return whether another window of the node has set a reason."""
-        uuid = self._there.node_uuid
+        uuid, now = self._there.node_uuid, self._engine.clock()
         with self._engine.database.read() as connection:
-            standing = db_maintenance.read_of_nodes(connection, (uuid,))
-        return maintenance.window_of(shown) in {
-            each.window_id for each in standing.get(uuid, ())
+            view = db_host_views.read(connection, (uuid,), now, now,
+                                      windows=True)[uuid]
+        return node_window.window_of(shown) in {
+            each.window_id for each in view.windows
             if each.written and each.window_id != self._there.window_id}
 
     def _check_unchanged(self, act: in_flight.Act) -> None:
@@ -195,7 +198,7 @@ class _Sync:
         there = self._there
         found = self._ironic.maintained(there.node_uuid)
         if found is None or (
-                not maintenance.is_marked(there.window_id, found[1])
+                not node_window.is_marked(there.window_id, found[1])
                 if act is in_flight.Act.CLEAR_MAINTENANCE
                 else found[0].maintenance):
             raise db_connection.Conflict(
@@ -249,7 +252,7 @@ class _Sync:
         LOG.info('The maintenance of node %s for the window %s is over',
                  node.uuid, self._there.window_id)
 
-    def _issue(self, node: mirrored_node.Node, state: maintenance.State,
+    def _issue(self, node: mirrored_node.Node, state: node_window.State,
                act: in_flight.Act) -> tickets.Ticket:
         """Record a change, and issue the ticket for it."""
         ticket = tickets.new(node.uuid, act)
@@ -258,32 +261,25 @@ class _Sync:
         return ticket
 
     def _write(self, node: mirrored_node.Node,
-               state: maintenance.State) -> None:
+               state: node_window.State) -> None:
         if state is not self._there.state:
             self._record(node, state)
 
-    def _record(self, node: mirrored_node.Node, state: maintenance.State,
+    def _record(self, node: mirrored_node.Node, state: node_window.State,
                 *statements: Callable[[sa.Connection], None]) -> None:
         """Write the state of the node in its window.
 
         :param statements: further statements of the transaction.
         :raises Conflict: the node or its window has changed.
         """
+        after = dataclasses.replace(self._there, state=state)
         if not change.carry_out_once(self._engine, change.Change(
                 self._engine.clock(),
                 difference.Difference(seen_module.of_nodes([node])),
-                opaque=True, statements=[
-                    functools.partial(db_maintenance.update_state,
-                                      there=self._there, state=state),
-                    *statements])):
+                [change.Write(self._there, after, change.Cause.STEP)],
+                statements=[*statements])):
             raise db_connection.Conflict(f'node {node.uuid} has changed')
-        self._now_is(state)
-
-    def _now_is(self, state: maintenance.State) -> None:
-        there = self._there
-        self._there = maintenance.NodeWindow(
-            there.window_id, there.node_uuid, there.starts_at, there.ends_at,
-            state)
+        self._there = after
 
     def _refresh(self) -> None:
         try:

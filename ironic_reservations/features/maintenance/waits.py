@@ -22,10 +22,11 @@ from ironic_reservations.db import lease_names
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import Engine
 from ironic_reservations.features.maintenance import holdings
+from ironic_reservations.features.maintenance import values
 from ironic_reservations.model import leases
-from ironic_reservations.model import maintenance
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
+from ironic_reservations.model import node_window
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,14 +43,14 @@ class Wait:
     until: datetime.datetime | None
 
 
-def read(engine: Engine, window: maintenance.Window) -> dict[str, Wait]:
+def read(engine: Engine, window: values.Window) -> dict[str, Wait]:
     """Return the nodes that a window waits for, by their uuids.
 
     It reads the mirror, which may be some seconds behind Ironic.
     """
     now = engine.clock()
     late = {each.node_uuid: each for each in window.nodes
-            if each.state is maintenance.State.PLANNED
+            if each.state is node_window.State.PLANNED
             and each.starts_at <= now < each.ends_at}
     if not late:
         return {}

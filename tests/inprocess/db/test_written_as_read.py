@@ -21,10 +21,12 @@ import datetime
 import sqlalchemy as sa
 
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import node_windows as db_windows
 from ironic_reservations.db import tables
 from ironic_reservations.features.maintenance import rows as db_maintenance
+from ironic_reservations.features.maintenance import values
 from ironic_reservations.features.no_show import rows as db_no_shows
-from ironic_reservations.model import maintenance
+from ironic_reservations.model import node_window
 from tests import servers
 from tests import world
 
@@ -41,25 +43,30 @@ class TestWindows(world.TestCase):
         around = self.new_world()
         self.database = around.engine.database
         (self.node,) = around.enrol()
-        self.window = self.insert(maintenance.State.OVER)
+        self.window = self.insert(node_window.State.OVER)
 
-    def insert(self, state: maintenance.State) -> maintenance.Window:
+    def insert(self, state: node_window.State) -> values.Window:
         """Write a window of an hour before noon."""
         ident, start = world.new_uuid(), world.NOON - _HOUR
-        made = maintenance.Window(
+        made = values.Window(
             ident, 'firmware', 'firmware', start, world.NOON, start,
-            nodes=(maintenance.NodeWindow(ident, self.node, start,
+            nodes=(node_window.NodeWindow(ident, self.node, start,
                                           world.NOON, state),))
         with self.database.write() as connection:
             db_maintenance.insert(connection, made)
+            if state is node_window.State.OVER:
+                db_maintenance.insert_over(connection, made.nodes)
+            else:
+                db_windows.write(connection, [
+                    (None, each) for each in made.nodes], start)
         return made
 
-    def touch(self, seen: maintenance.Window,
+    def touch(self, seen: values.Window,
               now: datetime.datetime) -> None:
         with self.database.write() as connection:
             db_maintenance.end_window(connection, seen, now)
 
-    def read(self) -> list[maintenance.Window]:
+    def read(self) -> list[values.Window]:
         with self.database.read() as connection:
             return db_maintenance.read(connection)
 
@@ -77,7 +84,7 @@ class TestWindows(world.TestCase):
 
     def test_window_that_is_not_over_is_not_forgotten(self) -> None:
         """Whatever was read of it before."""
-        lasting = self.insert(maintenance.State.ACTIVE)
+        lasting = self.insert(node_window.State.ACTIVE)
         with self.database.write() as connection:
             for before in (world.NOON, world.NOON + _HOUR):
                 db_maintenance.delete_many(

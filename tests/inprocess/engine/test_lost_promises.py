@@ -26,7 +26,7 @@ from ironic_reservations import errors
 from ironic_reservations.cmd import lost_promises as command
 from ironic_reservations.cmd import manage
 from ironic_reservations.engine import lost_promises
-from ironic_reservations.model import maintenance
+from ironic_reservations.model import node_window
 from tests import gone_back
 from tests import servers
 from tests import world
@@ -96,7 +96,7 @@ class TestLostPromises(timelines.TestCase):
         self.maintain(broken, 'broken fan')
         dump = gone_back.Dump(self.engine.database)
         made = windows.book(self.engine, 0, 2, [node])
-        self.maintain(node, maintenance.marked(made.window.id, 'a new fan'))
+        self.maintain(node, node_window.marked(made.window.id, 'a new fan'))
         self.assertEqual([], self.found())
         dump.restore()
         self.assertEqual([(_MAINTENANCE, node)], self.found())

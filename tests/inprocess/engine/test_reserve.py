@@ -25,7 +25,7 @@ from tests.inprocess.engine import timelines
 
 _OF_LEASES = dict.fromkeys(('starts_at', 'lease_reservation_id', 'place',
                             'lessee', 'lessee_before', 'bound_at',
-                            'warned_at'))
+                            'warned_at', 'window_id'))
 OURS = visibility.Visibility(project_id='ours')
 
 

@@ -19,10 +19,12 @@ from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
+from ironic_reservations.features.maintenance import find as maintenance
 from ironic_reservations.model import mirrored_node
 from tests import servers
 from tests import world
 from tests.inprocess.engine import timelines
+from tests.inprocess.timeline import windows
 
 MOST = 8
 
@@ -73,6 +75,16 @@ class TestStatements(timelines.TestCase):
         # NOTE: one more if the search wraps round the end of the table.
         self.assertLessEqual(abs(by_class - again), 1)
         self.assertLessEqual(max(by_list, by_class, again), MOST)
+
+    def test_ending_a_window_costs_the_same_for_1_and_10_nodes(self):
+        """Each node had a statement of its own."""
+        nodes, seen = self.world.enrol(11), []
+        for listed in (nodes[:1], nodes[1:]):
+            window = windows.book(self.engine, 1, 2, listed).window
+            seen.append(self._statements(maintenance.end, self.engine,
+                                         window.id))
+        self.assertEqual(seen[0], seen[1])
+        self.assertLessEqual(seen[0], MOST)
 
     def test_worst_cases_stay_below_the_bound(self):
         old = [*self.world.enrol(3), *self.world.enrol(

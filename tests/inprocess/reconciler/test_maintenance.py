@@ -30,13 +30,13 @@ from ironic_reservations.features.maintenance import rows
 from ironic_reservations.features.maintenance import waits
 from ironic_reservations.guard import inward
 from ironic_reservations.lifecycle import admit
-from ironic_reservations.model import maintenance
+from ironic_reservations.model import node_window
 from tests import leasing
 from tests import servers
 from tests import world
 from tests.inprocess.reconciler import windows
 
-State = maintenance.State
+State = node_window.State
 
 
 class Killed(BaseException):

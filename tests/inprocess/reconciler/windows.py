@@ -20,7 +20,7 @@ from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.features.maintenance import find
 from ironic_reservations.features.maintenance import sync
 from ironic_reservations.guard import tickets as guard_tickets
-from ironic_reservations.model import maintenance
+from ironic_reservations.model import node_window
 from tests import guarded
 from tests.inprocess.reconciler import balancer
 from tests.inprocess.timeline import windows
@@ -99,4 +99,4 @@ class KeepTestCase(windows.MaintenanceTestCase):
 
     def told(self, made):
         """Return what Ironic is to show."""
-        return True, maintenance.marked(made.window.id, 'New firmware')
+        return True, node_window.marked(made.window.id, 'New firmware')

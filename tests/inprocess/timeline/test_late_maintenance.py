@@ -18,7 +18,7 @@ taken a second time.
 
 from ironic_reservations import errors
 from ironic_reservations.features.maintenance import find
-from ironic_reservations.model import maintenance
+from ironic_reservations.model import node_window
 from tests import cuts
 from tests import servers
 from tests.inprocess.engine import timelines
@@ -37,7 +37,7 @@ class TestLateCopy(timelines.TestCase):
 
     def _all(self):
         return [each.id for each in find.page(self.engine)
-                if each.state is not maintenance.State.OVER]
+                if each.state is not node_window.State.OVER]
 
     def test_same_request_gets_the_same_window(self):
         made = self._book()

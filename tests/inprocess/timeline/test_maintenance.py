@@ -29,7 +29,7 @@ from ironic_reservations.features.maintenance import find
 from ironic_reservations.features.maintenance import holdings
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases
-from ironic_reservations.model import maintenance
+from ironic_reservations.model import node_window
 from ironic_reservations.model import time_text
 from tests import examples
 from tests import leasing
@@ -85,9 +85,9 @@ class TestBooking(windows.MaintenanceTestCase):
         for node in (*self.leasing.hosts(), *self.world.enrol()):
             self.book(0, 2, node)
             self.execute(
-                sa.update(tables.maintenance_nodes).where(
-                    tables.maintenance_nodes.c.node_uuid == node).values(
-                        state=maintenance.State.STARTING.value),
+                sa.update(tables.reservations).where(
+                    tables.reservations.c.node_uuid == node).values(
+                        state='window_starting'),
                 sa.insert(tables.in_flight_requests).values(
                     node_uuid=node, token=world.new_uuid(),
                     expires_at=leasing.at(1),
@@ -295,7 +295,7 @@ class TestBooking(windows.MaintenanceTestCase):
         made = self.book(1, 3, node)
         find.end(self.engine, made.window.id)
         find.end(self.engine, made.window.id)
-        self.assertIs(maintenance.State.OVER,
+        self.assertIs(node_window.State.OVER,
                       find.get(self.engine, made.window.id).state)
         self.leasing.create(1, 3)
         self.assertRaises(errors.MaintenanceNotFound, find.end, self.engine,
@@ -313,7 +313,7 @@ class TestBooking(windows.MaintenanceTestCase):
                           (later, later.window.starts_at)):
             shown = find.get(self.engine, each.window.id)
             self.assertEqual(
-                (maintenance.State.OVER, each.window.starts_at, end, [end]),
+                (node_window.State.OVER, each.window.starts_at, end, [end]),
                 (shown.state, shown.starts_at, shown.ends_at,
                  [there.ends_at for there in shown.nodes]))
 

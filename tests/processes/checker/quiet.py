@@ -74,14 +74,14 @@ def _uses(now: Snapshot) -> Iterator[tuple[str, str]]:
 
 def _windows(now: Snapshot) -> Iterator[tuple[str, str]]:
     standing, times = set(), []
-    for row in now['tables'].get('maintenance_nodes', ()):
-        if row['state'] == 'over':
+    for row in now['tables'].get('reservations', ()):
+        if row.get('window_id') is None:
             continue
         standing.add((row['window_id'], row['node_uuid']))
-        times.append((row['node_uuid'], row['starts_at'], row['ends_at']))
-        if row['ends_at'] <= now['now']:
+        times.append((row['node_uuid'], row['starts_at'], row['expires_at']))
+        if row['expires_at'] <= now['now']:
             yield row['node_uuid'], f'its window should be over: {row}'
-        elif row['state'] == 'starting':
+        elif row['state'] == 'window_starting':
             yield row['node_uuid'], f'its window is still starting: {row}'
     flagged = {row['id'] for row in now['tables'].get('leases', ())
                if row['degraded']}
@@ -131,7 +131,8 @@ def promises(now: Snapshot) -> set[tuple[str, str]]:
                 now['tables'].get('lease_reservations', ())}
     return {(lease_of.get(row['lease_reservation_id'], row['uuid']),
              row['node_uuid'])
-            for row in now['tables'].get('reservations', ())}
+            for row in now['tables'].get('reservations', ())
+            if row.get('window_id') is None}
 
 
 def left_over(now: Snapshot) -> list[Left]:
@@ -148,9 +149,6 @@ def left_over(now: Snapshot) -> list[Left]:
                'text': f'a notice that has not been sent: {row}'}
               for row in now['tables'].get('outbox', ())
               if row['outcome'] != 'delivered']
-    found += [{'about': row['node_uuid'], 'text': f'a window: {row}'}
-              for row in now['tables'].get('maintenance_nodes', ())
-              if row['state'] != 'over']
     found += [{'about': node['uuid'], 'text': 'it is in maintenance for the '
                f'window {window_of(node)}'}
               for node in now['nodes'] if window_of(node)]

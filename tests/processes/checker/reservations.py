@@ -184,7 +184,8 @@ def of_nobody(told: history.History, known: dict[str, Life]) -> _Found:
     """Return what is reserved in the end, and nobody has asked for."""
     for snapshot in told.snapshots:
         for row in snapshot['tables'].get('reservations', ()):
-            if row['lease_reservation_id'] is None and not (
+            if row['lease_reservation_id'] is None and row.get(
+                    'window_id') is None and not (
                     {row['uuid'], row.get('instance_uuid')} & known.keys()):
                 yield snapshot['at'], row['node_uuid'], (
                     f'nobody has asked for {row}')

@@ -47,6 +47,13 @@ def lease(status: str, ends_at: str = '2050-01-02 00:00:00',
                           'state': 'bound'}]}
 
 
+def window(state: str, starts_at: str, ends_at: str) -> dict[str, Any]:
+    """Make the row of a node in a window."""
+    return {'window_id': 'w', 'node_uuid': 'n', 'state': f'window_{state}',
+            'lease_reservation_id': None, 'starts_at': starts_at,
+            'expires_at': ends_at}
+
+
 def planned_across(degraded: bool) -> quiet.Snapshot:
     """Make a snapshot with a lease that is planned across a window."""
     there = lease('PENDING')
@@ -54,10 +61,9 @@ def planned_across(degraded: bool) -> quiet.Snapshot:
     there['reservations'][0].update(
         state='planned', starts_at='2050-01-01 10:00:00',
         expires_at='2050-01-02 00:00:00')
-    return snapshot(**there, maintenance_nodes=[
-        {'window_id': 'w', 'node_uuid': 'n', 'state': 'planned',
-         'starts_at': '2050-01-01 12:00:00',
-         'ends_at': '2050-01-01 13:00:00'}])
+    there['reservations'].append(window(
+        'planned', '2050-01-01 12:00:00', '2050-01-01 13:00:00'))
+    return snapshot(**there)
 
 
 class QuietTestCase(unittest.TestCase):
@@ -114,10 +120,8 @@ class QuietTestCase(unittest.TestCase):
                         'leases'][0]]),
                 'lessee of nobody': snapshot(({**NODE, 'lessee': 'q'},)),
                 'lessee not written': snapshot(**lease('ACTIVE')),
-                'window': snapshot(maintenance_nodes=[
-                    {'window_id': 'w', 'node_uuid': 'n', 'state': 'active',
-                     'starts_at': '2049-12-31 20:00:00',
-                     'ends_at': '2049-12-31 23:59:59'}]),
+                'window': snapshot(reservations=[window(
+                    'active', '2049-12-31 20:00:00', '2049-12-31 23:59:59')]),
                 'planned across one': planned_across(False),
                 'maintenance of no window': snapshot((MAINTAINED,)),
                 'starting': snapshot(reservations=[
@@ -142,9 +146,9 @@ class QuietTestCase(unittest.TestCase):
                                       )),
                 'instance': snapshot(({**NODE, 'instance_uuid': 'i'},)),
                 'lessee': snapshot(({**NODE, 'lessee': 'p'},)),
-                'window': snapshot(maintenance_nodes=[
-                    {'window_id': 'w', 'node_uuid': 'n',
-                     'state': 'planned'}]),
+                'window': snapshot(reservations=[window(
+                    'planned', '2050-01-02 00:00:00',
+                    '2050-01-02 01:00:00')]),
                 'notice': snapshot(outbox=[
                     {'lease_id': 'l', 'outcome': None},
                     {'lease_id': 'l', 'outcome': 'delivered'}]),

@@ -21,8 +21,8 @@ import testtools
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.model import host_view
 from ironic_reservations.model import leases
-from ironic_reservations.model import maintenance
 from ironic_reservations.model import node_reservation
+from ironic_reservations.model import node_window
 from tests import strategies
 
 NOW = strategies.NOW
@@ -31,7 +31,7 @@ Verdict = admit.Verdict
 
 PROOFS = {'none': None, 'right': 'reservation', 'wrong': 'another'}
 VOUCHERS = {'none': None, 'right': 'instance', 'wrong': 'another'}
-MAINTAINED = maintenance.NodeWindow('window', 'node', NOW, NOW + MINUTE)
+MAINTAINED = node_window.NodeWindow('window', 'node', NOW, NOW + MINUTE)
 LIVE = ('reserved', 'starting', 'in_use', 'starting, past its end',
         'in_use, past its end')
 VOID = ('nothing', 'expired', 'expires now')

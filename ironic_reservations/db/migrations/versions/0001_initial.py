@@ -27,23 +27,22 @@ down_revision = None
 _TABLES = (
     'nodes', 'changes', 'node_traits', 'hosts', 'host_capabilities',
     'capabilities', 'leases', 'lease_reservations', 'lease_events',
-    'instance_reservations', 'reservations', 'histories',
-    'in_flight_requests',
-    'handovers', 'claims', 'lease_usage', 'usage_periods', 'usable_bookings',
-    'observations', 'holds', 'providers_seen', 'placement_drift',
-    'calendar_tokens', 'outbox', 'enforcement_terms', 'maintenance_windows',
-    'maintenance_nodes')
+    'instance_reservations', 'maintenance_windows', 'maintenance_nodes',
+    'reservations', 'histories', 'in_flight_requests', 'handovers', 'claims',
+    'lease_usage', 'usage_periods', 'usable_bookings', 'observations', 'holds',
+    'providers_seen', 'placement_drift', 'calendar_tokens', 'outbox',
+    'enforcement_terms')
 
 
 def upgrade():
     _create_nodes()
     _create_hosts()
     _create_leases()
+    _create_maintenance()
     _create_bookings()
     _create_usage()
     _create_placement()
     _create_notices()
-    _create_maintenance()
 
 
 def _create_nodes():
@@ -231,6 +230,41 @@ def _create_leases():
                             name='uq_instance_reservations_reservation_id'))
 
 
+def _create_maintenance():
+    steps.create_table(
+        'maintenance_windows',
+        sa.Column('id', sa.String(36), nullable=False),
+        sa.Column('name', sa.String(80), nullable=False),
+        sa.Column('reason', sa.Text, nullable=False),
+        sa.Column('starts_at', steps.INSTANT, nullable=False),
+        sa.Column('ends_at', steps.INSTANT, nullable=False),
+        sa.Column('drain', sa.Boolean, nullable=False),
+        sa.Column('project_id', sa.String(255)),
+        sa.Column('user_id', sa.String(255)),
+        sa.Column('created_at', steps.INSTANT, nullable=False),
+        sa.Column('updated_at', steps.INSTANT),
+        sa.PrimaryKeyConstraint('id', name='pk_maintenance_windows'),
+        indexes={
+            'ix_maintenance_windows_ends_at': ['ends_at'],
+            'ix_maintenance_windows_updated_at': ['updated_at']})
+    steps.create_table(
+        'maintenance_nodes',
+        sa.Column('window_id', sa.String(36), nullable=False),
+        sa.Column('node_uuid', sa.String(36), nullable=False),
+        sa.Column('place', sa.Integer, nullable=False),
+        sa.Column('starts_at', steps.INSTANT, nullable=False),
+        sa.Column('ends_at', steps.INSTANT, nullable=False),
+        sa.PrimaryKeyConstraint('window_id', 'node_uuid',
+                                name='pk_maintenance_nodes'),
+        sa.ForeignKeyConstraint(['window_id'], ['maintenance_windows.id'],
+                                ondelete='CASCADE',
+                                name='fk_maintenance_nodes_window_id'),
+        sa.ForeignKeyConstraint(['node_uuid'], ['nodes.uuid'],
+                                ondelete='CASCADE',
+                                name='fk_maintenance_nodes_node_uuid'),
+        indexes={'ix_maintenance_nodes_node_uuid': ['node_uuid']})
+
+
 def _create_bookings():
     steps.create_table(
         'reservations',
@@ -247,6 +281,7 @@ def _create_bookings():
         sa.Column('user_id', sa.String(255)),
         sa.Column('lease_reservation_id', sa.String(36)),
         sa.Column('place', sa.Integer),
+        sa.Column('window_id', sa.String(36)),
         sa.Column('lessee', sa.String(255)),
         sa.Column('lessee_before', sa.String(255)),
         sa.Column('bound_at', steps.INSTANT),
@@ -260,12 +295,16 @@ def _create_bookings():
         sa.ForeignKeyConstraint(['lease_reservation_id'],
                                 ['lease_reservations.id'],
                                 name='fk_reservations_lease_reservation_id'),
+        sa.ForeignKeyConstraint(['window_id'], ['maintenance_windows.id'],
+                                name='fk_reservations_window_id'),
         sa.UniqueConstraint('node_uuid', 'immediate',
                             name='uq_reservations_node_uuid_immediate'),
         sa.UniqueConstraint('instance_uuid', 'immediate',
                             name='uq_reservations_instance_uuid_immediate'),
         sa.UniqueConstraint('lease_reservation_id', 'place',
                             name='uq_reservations_lease_reservation_id_place'),
+        sa.UniqueConstraint('window_id', 'node_uuid',
+                            name='uq_reservations_window_id_node_uuid'),
         sa.UniqueConstraint('uuid', name='uq_reservations_uuid'),
         indexes={
             'ix_reservations_expires_at': ['expires_at'],
@@ -478,46 +517,6 @@ def _create_notices():
         sa.Column('sequence', sa.Integer, nullable=False),
         sa.Column('terms', sa.Text, nullable=False),
         sa.PrimaryKeyConstraint('lease_id', name='pk_enforcement_terms'))
-
-
-def _create_maintenance():
-    steps.create_table(
-        'maintenance_windows',
-        sa.Column('id', sa.String(36), nullable=False),
-        sa.Column('name', sa.String(80), nullable=False),
-        sa.Column('reason', sa.Text, nullable=False),
-        sa.Column('starts_at', steps.INSTANT, nullable=False),
-        sa.Column('ends_at', steps.INSTANT, nullable=False),
-        sa.Column('drain', sa.Boolean, nullable=False),
-        sa.Column('project_id', sa.String(255)),
-        sa.Column('user_id', sa.String(255)),
-        sa.Column('created_at', steps.INSTANT, nullable=False),
-        sa.Column('updated_at', steps.INSTANT),
-        sa.PrimaryKeyConstraint('id', name='pk_maintenance_windows'),
-        indexes={
-            'ix_maintenance_windows_ends_at': ['ends_at'],
-            'ix_maintenance_windows_updated_at': ['updated_at']})
-    steps.create_table(
-        'maintenance_nodes',
-        sa.Column('id', sa.Integer, nullable=False),
-        sa.Column('window_id', sa.String(36), nullable=False),
-        sa.Column('node_uuid', sa.String(36), nullable=False),
-        sa.Column('starts_at', steps.INSTANT, nullable=False),
-        sa.Column('ends_at', steps.INSTANT, nullable=False),
-        sa.Column('state', sa.String(16), nullable=False),
-        sa.PrimaryKeyConstraint('id', name='pk_maintenance_nodes'),
-        sa.ForeignKeyConstraint(['window_id'], ['maintenance_windows.id'],
-                                ondelete='CASCADE',
-                                name='fk_maintenance_nodes_window_id'),
-        sa.ForeignKeyConstraint(['node_uuid'], ['nodes.uuid'],
-                                ondelete='CASCADE',
-                                name='fk_maintenance_nodes_node_uuid'),
-        sa.UniqueConstraint('window_id', 'node_uuid',
-                            name='uq_maintenance_nodes_window_id_node_uuid'),
-        indexes={
-            'ix_maintenance_nodes_node_uuid_state': ['node_uuid', 'state'],
-            'ix_maintenance_nodes_state_starts_at': ['state', 'starts_at']},
-        autoincrement=True)
 
 
 def downgrade():

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from ironic_reservations import errors
 from ironic_reservations.db import handovers as db_handovers
+from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.model import in_flight
-from ironic_reservations.model import maintenance
+from ironic_reservations.model import node_window
 
 #: The acts that change the maintenance of a node.
 ACTS = (in_flight.Act.SET_MAINTENANCE, in_flight.Act.CLEAR_MAINTENANCE)
@@ -42,15 +42,15 @@ def check(engine: Engine, node_uuid: str, act: in_flight.Act,
         if not maintained:
             return
     elif maintained:
+        now = engine.clock()
         with engine.database.read() as connection:
-            there = db_maintenance.read_of_nodes(
-                connection, (node_uuid,)).get(node_uuid, ())
+            there = db_host_views.read(connection, (node_uuid,), now, now,
+                                       windows=True)[node_uuid].windows
             handover = db_handovers.read(
                 connection, (node_uuid,)).get(node_uuid)
-        now = engine.clock()
         if handover is not None and handover.maintains(reason):
             return
-        if any(each.late(now) and maintenance.is_marked(
+        if any(each.late(now) and node_window.is_marked(
                 each.window_id, reason) for each in there):
             return
     raise errors.TicketInvalid(

@@ -10,7 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Maintenance windows."""
+"""Bookings of the operator: maintenance windows of nodes.
+
+A node is booked for a window of maintenance as it is booked for a lease.  Its
+maintenance reason in Ironic ends with a mark that identifies the window.
+"""
 
 from __future__ import annotations
 
@@ -46,13 +50,24 @@ WRITTEN = (State.STARTING, State.ACTIVE)
 
 @dataclasses.dataclass(frozen=True)
 class NodeWindow:
-    """One node of a window, with its period [starts_at, ends_at)."""
+    """One node of a window, with its period [starts_at, ends_at).
+
+    :ivar place: orders the nodes of a window.
+    :ivar uuid: the uuid of the row, never reused; empty if it has none.
+    """
 
     window_id: str
     node_uuid: str
     starts_at: datetime.datetime
     ends_at: datetime.datetime
     state: State = State.PLANNED
+    place: int = 0
+    uuid: str = ''
+
+    @property
+    def over(self) -> bool:
+        """Whether the window has no effect any more."""
+        return self.state is State.OVER
 
     @property
     def written(self) -> bool:
@@ -71,39 +86,15 @@ class NodeWindow:
         """Return whether the window has the node at an instant."""
         return self.stands(now) and (self.written or self.starts_at <= now)
 
+    def ended(self, now: datetime.datetime) -> NodeWindow:
+        """Return the window as it is when a request ends it."""
+        return dataclasses.replace(self, ends_at=max(self.starts_at, now),
+                                   state=self.state if self.written
+                                   else State.OVER)
+
     def late(self, now: datetime.datetime) -> bool:
         """Return whether the window is over, but not cleared in Ironic."""
         return self.written and self.ends_at <= now
-
-
-@dataclasses.dataclass(frozen=True)
-class Window:
-    """A maintenance window.
-
-    :ivar drain: whether the maintenance of each node waits for the end of its
-        present use.
-    """
-
-    id: str
-    name: str
-    reason: str
-    starts_at: datetime.datetime
-    ends_at: datetime.datetime
-    created_at: datetime.datetime
-    drain: bool = False
-    updated_at: datetime.datetime | None = None
-    project_id: str | None = None
-    user_id: str | None = None
-    nodes: tuple[NodeWindow, ...] = ()
-
-    @property
-    def state(self) -> State:
-        """The state of the whole window."""
-        states = {each.state for each in self.nodes}
-        if states <= {State.OVER}:
-            return State.OVER
-        return (State.PLANNED if states <= {State.PLANNED, State.OVER}
-                and State.OVER not in states else State.ACTIVE)
 
 
 @dataclasses.dataclass(frozen=True)
