@@ -38,6 +38,7 @@ from ironic_reservations import conf as project_conf
 from ironic_reservations import policies
 from ironic_reservations.api import app
 from ironic_reservations.api import identity
+from ironic_reservations.api import pages
 from ironic_reservations.api import wsgi
 from ironic_reservations.db import migrate
 from ironic_reservations.engine.leases import create as lease_create
@@ -87,7 +88,8 @@ class Service:
                     self._now + datetime.timedelta(hours=1))
         self._app = app.make_app(
             self.engine, policies.Enforcer(conf, 'noauth'), conf,
-            identity.administrator, lambda _: '')
+            identity.administrator,
+            pages.SignIn('noauth', conf, conf, None))
         self.window = {
             'from': self._now.strftime(_TIME),
             'to': (self._now + datetime.timedelta(

@@ -45,6 +45,7 @@ from ironic_reservations import conf as project_conf
 from ironic_reservations import policies
 from ironic_reservations.api import app
 from ironic_reservations.api import identity
+from ironic_reservations.api import pages
 from ironic_reservations.api import wsgi
 from ironic_reservations.db import migrate
 
@@ -112,7 +113,8 @@ class Service:
         self.silver = fleet.fill(url, hosts, bookings, self.begin)
         self._app = app.make_app(
             self.engine, policies.Enforcer(conf, 'noauth'), conf,
-            identity.administrator, lambda _: '')
+            identity.administrator,
+            pages.SignIn('noauth', conf, conf, None))
 
     def send(self, method: str, path: str, body: Mapping[str, Any] | None
              = None, query: str = 'dry_run=true') -> wsgi.Answer:

@@ -66,7 +66,7 @@ class _NeverAgainOn:
         """The last row is deleted, and the next one has a higher number."""
         self.enroll()
         numbered = {table.name for table in tables.metadata.sorted_tables
-                    if 'id' in table.c
+                    if 'id' in table.c and table.c.id.autoincrement
                     and isinstance(table.c.id.type, sa.Integer)}
         self.assertEqual(numbered, _ROWS.keys())
         for name, values in _ROWS.items():
