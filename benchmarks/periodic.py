@@ -38,6 +38,7 @@ from ironic_reservations.features.no_show import decisions as no_show
 from ironic_reservations.features.no_show import rows as no_shows
 from ironic_reservations.features.open_dates import rows as open_dates
 from ironic_reservations.features.placement import hold_rows as holds
+from ironic_reservations.features.queue import rows as queue
 from ironic_reservations.features.usage import periods as usage_periods
 from ironic_reservations.model import notices
 
@@ -90,7 +91,7 @@ def _of_leases(now: datetime.datetime) -> dict[str, Query]:
         'leases to fix': lambda c: open_dates.read_to_fix(c, now, 100),
         'leases with open dates': lambda c: open_dates.read_loose(
             c, now, now, now + _DAY, 100),
-        'queue': lambda c: open_dates.read_waiting(c, now),
+        'queue': lambda c: queue.read_waiting(c, now),
         'leases to charge for': lambda c: enforcement_terms.read_unlike(
             c, now),
         'charges for some': lambda c: enforcement_terms.read(
