@@ -94,8 +94,8 @@ class TestNodes(_TestCase):
         lease = leasing.Leasing(self.world)
         hosts.add(self.engine, node, {})
         made = lease.create(0, 2, leasing.wish())
-        self.world.reserve(node, lease_reservation_id=(
-            made.reservations[0].id))
+        self.world.reserve(node, lease_reservation_ids=frozenset((
+            made.reservations[0].id,)))
         self.assert_mended(Kind.UNHELD, node)
         self.assertEqual(1, len(self.rows()))
         self.assert_clean()

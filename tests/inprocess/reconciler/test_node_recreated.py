@@ -118,8 +118,8 @@ class TestNodeRecreated(leases.TestCase):
     def test_reservation_knows_the_new_node_before_the_mirror(self):
         """Whoever reads the node first does not hide that it is another."""
         self.recreate()
-        self.world.reserve(self.node, lease_reservation_id=(
-            self.made.reservations[0].id), ttl=60)
+        self.world.reserve(self.node, lease_reservation_ids=frozenset((
+            self.made.reservations[0].id,)), ttl=60)
         self.watch()
         self.soon(120)
         self.assert_whole()
