@@ -75,9 +75,10 @@ def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
             'maintenance', 'DELETE', handovers.MAINTENANCE),),
             why='is in maintenance')
     if handover.document is not None and _made_anew(handover.document, now):
-        # The holder has left traces on the disks only.
-        handover = dataclasses.replace(handover, document=None,
-                                       acts=frozenset())
+        # The holder has left traces on the disks only, and perhaps volumes.
+        handover = dataclasses.replace(
+            handover, document=None,
+            acts=handover.acts & put_back.WITHOUT_DOCUMENT)
     both = tuple(put_back.corrections(handover, now))
     found = () if refused is not None else tuple(
         each for each in both if isinstance(each, correction.Correction))

@@ -49,6 +49,10 @@ _INSPECTED = frozenset(('/properties', 'ports'))
 _INSPECT = 'inspect'
 #: Acts on ports and their groups.
 _PORTS = frozenset(('port', 'portgroups', 'ports'))
+#: Acts on volume targets and connectors.
+_VOLUMES = 'volume'
+#: Acts that are undone although the node from before the lease is not known.
+WITHOUT_DOCUMENT = frozenset((_VOLUMES,))
 _RAID = 'target_raid_config'
 #: Settings of a machine that steps of a holder can have changed, in words.
 _STEPPED = {'bios': 'BIOS settings', 'firmware': 'firmware'}
@@ -92,7 +96,8 @@ def corrections(handover: handovers.Handover,
     yield from vifs_to_detach(lent, now)
     if lent is not None and not _PORTS.isdisjoint(acts):
         yield from put_back_ports.corrections(lent, now)
-    yield from _attached(lent, now)
+    if lent is not None or _VOLUMES in acts:
+        yield from _attached(lent, now)
     if lent is not None:
         yield from _settings(lent, acts, now)
         yield from _of_machine(lent, acts, now)
