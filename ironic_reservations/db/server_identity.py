@@ -36,6 +36,9 @@ _POSTGRESQL = (
     "CAST('histories'::regclass AS oid)) END "
     "FROM pg_control_system())")
 _REFUSED = '_ironic_reservations_refused'
+#: Classes of PostgreSQL's errors for functions that are missing, that the
+#: user may not call, or that the server does not support.
+_REFUSALS = ('42', '0A')
 _UNKNOWN = 'CAST(NULL AS VARCHAR)'
 #: The identity of a server of another kind.
 _NONE = "''"
@@ -91,6 +94,11 @@ def find_out(engine: sa.Engine) -> None:
                 cursor.execute(_POSTGRESQL.replace(
                     "CAST('histories'::regclass AS oid)", "''")[1:-1])
         except engine.dialect.loaded_dbapi.Error as exc:
+            code = getattr(exc, 'pgcode', None) or getattr(exc, 'sqlstate',
+                                                           None)
+            if not (code or '').startswith(_REFUSALS):
+                # The next connection tries it again.
+                raise
             setattr(engine.dialect, _REFUSED, True)
             LOG.warning(
                 'PostgreSQL does not say which server it is: %s. After a '
@@ -99,6 +107,5 @@ def find_out(engine: sa.Engine) -> None:
                 'or let this user call pg_control_system(), '
                 'pg_walfile_name() and pg_current_wal_lsn().',
                 ' '.join(str(exc).split()))
-        finally:
-            connection.rollback()
+        connection.rollback()
     sa.event.listen(engine.pool, 'first_connect', on_first_connect)

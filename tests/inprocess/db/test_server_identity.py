@@ -15,11 +15,13 @@
 from __future__ import annotations
 
 import secrets
+from unittest import mock
 
 import fixtures
 import sqlalchemy as sa
 import testtools
 
+from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import histories
 from ironic_reservations.db import migrate
@@ -82,6 +84,15 @@ class RefusedTestCase(testtools.TestCase):
                 self.assertFalse(histories.is_elsewhere(connection))
                 self.assertTrue(connection.scalar(
                     sa.select(histories.SAME)))
+
+    def test_failure_of_the_first_connection_is_no_refusal(self) -> None:
+        """One cancelled statement switched the comparison off for good."""
+        plain = self.plain()
+        with mock.patch.object(
+                server_identity, '_POSTGRESQL',
+                "(DO 'BEGIN RAISE EXCEPTION USING ERRCODE = ''57014''; END')"):
+            self.assertRaises(errors.DatabaseUnavailable, self.identity, plain)
+        self.assertEqual(self.identity(self.owner), self.identity(plain))
 
     def test_row_of_another_user_is_no_other_server(self) -> None:
         with self.owner.write() as connection:
