@@ -30,6 +30,16 @@ import testtools
 
 _KOLLA = 'kolla-ansible==22.2.0'
 _OURS = pathlib.Path(__file__).parents[3] / 'contrib' / 'deploy'
+#: The application that uwsgi serves, asked in its own process.
+_ASK = """
+import sys
+sys.argv = ['ironic-api']
+from ironic.wsgi import application
+import webob
+for path in sys.stdin.read().split():
+    answer = webob.Request.blank(path).get_response(application)
+    print(answer.status_int, answer.text)
+"""
 #: Values that Kolla-Ansible takes from its inventory and its passwords.
 _VALUES = {
     'service_name': 'ironic-api', 'ironic_enable_keystone_integration': True,
@@ -95,18 +105,45 @@ class KollaAnsibleTest(testtools.TestCase):
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         return (self.folder / 'written').read_text()
 
-    def test_ironic_conf_names_the_guard(self) -> None:
+    def merged(self) -> str:
+        """Write Ironic's configuration as Kolla-Ansible does; return it."""
         template = self.tree / 'roles/ironic/templates/ironic.conf.j2'
-        self.play(merge_configs={
+        return self.play(merge_configs={
             'sources': [str(template),
                         str(_OURS / 'kolla-ansible' / 'ironic-api.conf')],
             'dest': str(self.folder / 'written')})
+
+    def test_ironic_conf_names_the_guard(self) -> None:
+        self.merged()
         ironic = cfg.ConfigOpts()
         ironic.register_opt(cfg.ListOpt('middleware'), 'api')
         ironic.register_opt(cfg.StrOpt('connection'), 'database')
         ironic(['--config-file', str(self.folder / 'written')])
         self.assertEqual(['reservations'], ironic.api.middleware)
         self.assertIn('192.0.2.2', ironic.database.connection)
+
+    def test_ironic_starts_with_the_guard(self) -> None:
+        # In a home, each program reads its folder as it does the one in /etc.
+        for name, text in (
+                ('ironic', self.merged()),
+                ('ironic-reservations', (_OURS / 'kolla-ansible'
+                                         / 'ironic-reservations.conf'
+                                         ).read_text())):
+            folder = self.folder / f'.{name}'
+            folder.mkdir()
+            (folder / f'{name}.conf').write_text(text)
+        done = subprocess.run(
+            [sys.executable, '-c', _ASK], text=True, capture_output=True,
+            input='/reservation/healthcheck /v1/reservations /v1/nodes',
+            env={**os.environ, 'HOME': str(self.folder),
+                 'OS_DEFAULT__LOG_FILE': str(self.folder / 'ironic.log'),
+                 'IRONIC_RESERVATIONS_DATABASE__CONNECTION':
+                 f'sqlite:///{self.folder}/reservations.sqlite'})
+        self.assertEqual(0, done.returncode, done.stderr)
+        healthy, ours, nodes = done.stdout.splitlines()
+        self.assertEqual('200 OK', healthy)
+        self.assertTrue(ours.startswith('401 '), ours)
+        self.assertTrue(nodes.startswith('401 '), nodes)
 
     def test_container_gets_the_options(self) -> None:
         volumes = json.loads(self.play(copy={
