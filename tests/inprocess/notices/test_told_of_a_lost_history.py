@@ -24,7 +24,6 @@ import sqlalchemy as sa
 from ironic_reservations.db import tables
 from ironic_reservations.features.enforcement import enforcement_commits
 from tests import gone_back
-from tests import leasing
 from tests import servers
 from tests.inprocess.notices import base
 from tests.inprocess.timeline import windows
