@@ -75,14 +75,14 @@ class Listed:
         if not many.keys() <= self._homes.keys():
             self._homes = self._ironic.conductors_of_all()
         for uuid in sorted(many.keys() & self._homes.keys()):
-            row, conductor = many[uuid], self._homes[uuid]
+            conductor = self._homes[uuid]
             if conductor is None:
                 continue
             if not goes_on():
                 return done
-            silent = conductors.ask(row, conductor, now)
+            silent = conductors.ask(many[uuid], conductor, now)
             if silent is not None:
-                done[row.id] = silent
+                done[many[uuid].id] = silent
         self._write_seen([(row, None) for row in many.values()
                           if row.id in done])
         homes: dict[str, str | None] = {}

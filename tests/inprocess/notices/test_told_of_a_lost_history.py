@@ -22,6 +22,7 @@ import fixtures
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
+from ironic_reservations.engine import lost_requests
 from ironic_reservations.features.enforcement import enforcement_commits
 from tests import gone_back
 from tests import servers
@@ -71,6 +72,23 @@ class TestToldOfALostHistory(base.TestCase):
         self.assertEqual([made.id], [each['lease_id']
                                      for each in self.service.taken])
         self.assertEqual([made.id], [each.id for each in self.leasing.all()])
+
+    def test_change_of_a_kept_lease_names_its_history(self):
+        """The numbers of its entries are those of the lost ones."""
+        kept = self.leasing.create(1, 2)
+        dump = gone_back.Dump(self.world.engine.database)
+        self.leasing.change(kept, end=3)
+        self.deliver()
+        dump.restore()
+        lost_requests.may_come(self.world.engine.database, self.world.conf,
+                               self.world.clock())
+        self.leasing.change(self.leasing.reload(kept), end=4)
+        self.deliver()
+        first, lost, again, changed = self.service.taken
+        self.assertEqual((first['id'], 1), (again['id'], again['sequence']))
+        self.assertEqual([2, 2], [lost['sequence'], changed['sequence']])
+        self.assertEqual(first['history'], lost['history'])
+        self.assertLess(lost['history'], changed['history'])
 
     def test_proof_of_a_lost_lease_is_not_that_of_another(self):
         lost = []
