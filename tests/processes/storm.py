@@ -366,6 +366,9 @@ def main(argv: list[str] | None = None) -> int:
                         choices=[*databases.KINDS, *kinds.CLUSTERS, 'all'])
     parser.add_argument('--seconds', type=float, default=120,
                         help='how long there are faults')
+    parser.add_argument('--faults', type=int, default=0, metavar='N',
+                        help='go on until N faults have hit something, for up '
+                             'to three times as long')
     parser.add_argument('--seed', default='1')
     parser.add_argument('--placement', action='store_true',
                         help='with a Placement, holds, and compute hosts')
@@ -405,7 +408,8 @@ def main(argv: list[str] | None = None) -> int:
         report = run(Options(kind, chosen.seconds, chosen.seed,
                              chosen.mutation, chosen.restart_database,
                              chosen.placement, mix=mix,
-                             beside=chosen.beside, back=chosen.back),
+                             beside=chosen.beside, back=chosen.back,
+                             faults=chosen.faults),
                      folder)
         print('\n'.join(report.lines()), flush=True)
         found += len(report.found)
