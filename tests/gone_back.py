@@ -18,8 +18,14 @@ never got the last commits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+from unittest import mock
+
 import sqlalchemy as sa
 
+from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import tables
 
@@ -50,6 +56,25 @@ class Dump:
             kind = connection.dialect.name
             for column, last in self._numbers.items():
                 connection.execute(_COUNT_FROM[kind](column, last))
+
+    def restore_before_answer(self, seen: Callable[[], object]) -> None:
+        """Restore it after the next COMMIT, whose answer is lost.
+
+        :param seen: called while the COMMIT is there for all to see.
+        """
+        database = self._database
+        real = database.write
+
+        @contextlib.contextmanager
+        def write() -> Iterator[sa.Connection]:
+            answered.stop()
+            with real() as opened:
+                yield opened
+            seen()
+            self.restore()
+            raise errors.OutcomeUnknown
+        answered = mock.patch.object(database, 'write', write)
+        answered.start()
 
 
 def _numbered(table: sa.Table) -> sa.Column[int] | None:

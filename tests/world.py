@@ -70,6 +70,8 @@ from tests import typed_instants
 
 NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
 _PAGE = 2
+#: How many nodes Ironic lists at once.
+LISTED = 1000
 ALL_NODES = visibility.Visibility(everything=True)
 
 compiled.share()
@@ -209,6 +211,22 @@ class StandInIronic(ironic.Ironic):
         self._answer('conductor_of')
         return (self.conductors.get(uuid, 'conductor') if uuid in self.there
                 else None)
+
+    def all_settled(self) -> Iterator[list[ironic.Settled]]:
+        """Read pages, each as late as Ironic is asked for it."""
+        nodes = [*self.there]
+        for first in range(0, len(nodes), LISTED):
+            self._answer('all_settled')
+            yield [ironic.Settled(self.there[uuid], uuid in self.refuses,
+                                  self.conductors.get(uuid, 'conductor'))
+                   for uuid in nodes[first:first + LISTED]
+                   if uuid in self.there]
+
+    def conductors_of_all(self) -> dict[str, str | None]:
+        for _ in range(0, len(self.there), LISTED):
+            self._answer('conductors_of_all')
+        return {uuid: self.conductors.get(uuid, 'conductor')
+                for uuid in self.there}
 
     def ask_conductor(self, uuid: str) -> None:
         self._answer('ask_conductor')

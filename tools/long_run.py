@@ -80,7 +80,7 @@ PIECES = {
     'storms': Piece('two minutes of faults over each database',
                     (*_folder('processes'), '--serial', 'test_storm'),
                     _STORM_SECONDS),
-    'clusters': Piece('the same over each kind of cluster',
+    'clusters': Piece('500 faults over each kind of cluster',
                       (*_folder('processes'), '--serial', 'test_clusters'),
                       _STORM_SECONDS),
     'aim': Piece('storms of all actors find each planted fault, in hours',

@@ -16,7 +16,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import contextlib
 import dataclasses
+import functools
 import os
 import pathlib
 import pwd
@@ -46,6 +48,18 @@ _LIBRARY = pathlib.Path('/usr/lib/galera/libgalera_smm.so')
 _USER = 'mysql'
 #: The programs by which a node copies the data of another one.
 _COPIES_WITH = ('rsync', 'lsof')
+#: After how many seconds without a primary component an operator acts: by
+#: then, nodes that had lost each other have found each other.
+_WITHOUT_PRIMARY = 20.0
+#: When nodes give each other up: late, since a busy machine may not run a node
+#: for some seconds. If two of three give each other up while the third one is
+#: dead, the cluster has no primary component any more. And for how long a node
+#: that starts waits for one.
+_GROUP = ('evs.suspect_timeout=PT8S;evs.inactive_timeout=PT20S;'
+          'evs.inactive_check_period=PT1S;evs.install_timeout=PT15S;'
+          f'pc.wait_prim_timeout=PT{_PATIENCE:.0f}S')
+#: The number of the last commit of a node that has none, in its status.
+_NO_COMMIT = 1 << 63
 #: What a node says that it has, in the log of its recovery.
 _POSITION = re.compile(r'Recovered position: [\w-]+:(-?\d+)')
 
@@ -120,6 +134,10 @@ class OwnCluster(fixtures.Fixture):
         """Start a node that was killed; it joins the others."""
         self._start(self.nodes[number])
 
+    def has_primary(self) -> bool:
+        """Return whether any node is in a primary component."""
+        return 'Primary' in map(self._component, self.nodes)
+
     def isolate(self, number: int, whether: bool) -> None:
         """Cut a node off from the others, or no longer.
 
@@ -143,6 +161,9 @@ class OwnCluster(fixtures.Fixture):
         """
         for node in self.nodes:
             self.kill(node.number)
+        self._start_from_the_last_commit()
+
+    def _start_from_the_last_commit(self) -> None:
         first, *others = sorted(self.nodes, key=self._committed, reverse=True)
         state = self._data(first) / 'grastate.dat'
         state.write_text(state.read_text().replace(
@@ -153,11 +174,69 @@ class OwnCluster(fixtures.Fixture):
     def wait(self) -> None:
         """Wait until all nodes have joined each other, and can be used."""
         deadline = time.monotonic() + _PATIENCE
+        lost = _Lost(self)
         while not self._are_joined():
+            if lost.for_long():
+                self._bootstrap()
             if time.monotonic() > deadline:
                 raise RuntimeError('The nodes have not joined each other: '
                                    f'{[*map(self._joined, self.nodes)]}')
             time.sleep(0.2)
+
+    def _bootstrap(self, starting: _Node | None = None) -> None:
+        """Have a primary component again, on the node that has most.
+
+        :param starting: a dead node that is started then.
+        """
+        first = max(self.nodes, key=lambda node: (
+            self._has(node), node.running is not None))
+        if first.running is None:
+            # No node that runs can make another one catch up.
+            for node in self.nodes:
+                self.kill(node.number)
+            self._start_from_the_last_commit()
+            return
+        self.bootstrap(first.number)
+        for node in self.nodes:
+            if node.running is None and node is not starting:
+                self._start(node)
+
+    def bootstrap(self, number: int) -> None:
+        """Have the component of a node be primary."""
+        node = self.nodes[number]
+        assert node.running is not None
+        # NOTE: while a node finds out which others there are, it refuses or
+        # forgets that.
+        deadline = time.monotonic() + _PATIENCE
+        while self._component(node) != 'Primary':
+            if time.monotonic() > deadline:
+                raise RuntimeError(f'Node {number} cannot be bootstrapped: '
+                                   f'{node.running.log_tail()}')
+            with contextlib.suppress(pymysql.Error):
+                self._ask(node, "SET GLOBAL wsrep_provider_options = "
+                          "'pc.bootstrap=YES'")
+            time.sleep(1)
+
+    def _has(self, node: _Node) -> int:
+        """Return the number of the last commit that a node has.
+
+        A node that does not answer is killed.
+        """
+        if node.running is not None:
+            with contextlib.suppress(pymysql.Error):
+                number = int(self._status(node)['wsrep_last_committed'])
+                return number if number < _NO_COMMIT else -1
+            self.kill(node.number)
+        return self._committed(node)
+
+    def _component(self, node: _Node) -> str | None:
+        """Return the kind of component that a node is in, if it answers."""
+        if node.running is None:
+            return None
+        try:
+            return self._status(node, _CHECKED)['wsrep_cluster_status']
+        except pymysql.Error:
+            return None
 
     def is_synced(self, number: int) -> bool:
         """Return whether a node can be used, as a balancer asks."""
@@ -192,6 +271,9 @@ class OwnCluster(fixtures.Fixture):
     def _committed(self, node: _Node) -> int:
         """Return the number of the last commit that a killed node has."""
         self._wait_for_end(node)
+        if not (self._data(node) / 'grastate.dat').exists():
+            # It was emptied.
+            return -1
         said = self._run(*self._server(node), '--wsrep-recover',
                          '--wsrep-cluster-address=gcomm://')
         return int(_POSITION.findall(said)[-1])
@@ -255,6 +337,19 @@ class OwnCluster(fixtures.Fixture):
             '--wsrep-on=ON', f'--wsrep-provider={_LIBRARY}')
 
     def _start(self, node: _Node) -> None:
+        """Start a node, and have it join a primary component."""
+        while node.running is None:
+            self._launch(node)
+            assert node.running is not None
+            lost = _Lost(self)
+            node.running.wait_until(functools.partial(
+                self._is_ready_or, lost, node), _PATIENCE)
+            if lost.for_long():
+                # What it has is read before the others go on without that.
+                self.kill(node.number)
+                self._bootstrap(node)
+
+    def _launch(self, node: _Node) -> None:
         others = ','.join(f'127.0.0.1:{each.group}' for each in self.nodes
                           if each.running is not None and each is not node)
         # NOTE: its files belong to it alone.
@@ -270,11 +365,14 @@ class OwnCluster(fixtures.Fixture):
              f'--wsrep-sst-receive-address=127.0.0.1:{node.copies}',
              '--wsrep-provider-options='
              f'base_port={node.group};gcache.size=32M;pc.recovery=false;'
+             f'{_GROUP};'
              f'gmcast.listen_addr=tcp://127.0.0.1:{node.group};'
              f'ist.recv_addr=127.0.0.1:{node.updates}',
              *(() if others else ('--wsrep-new-cluster',))],
             self._folder, log)
-        node.running.wait_until(lambda: self._is_ready(node), _PATIENCE)
+
+    def _is_ready_or(self, lost: _Lost, node: _Node) -> bool:
+        return lost.for_long() or self._is_ready(node)
 
     def _is_ready(self, node: _Node) -> bool:
         with socket.socket() as probe:
@@ -300,6 +398,25 @@ class OwnCluster(fixtures.Fixture):
             self.kill(node.number)
         for node in self.nodes:
             self._wait_for_end(node)
+
+
+class _Lost:
+    """Watches for a primary component that no node is in any more."""
+
+    def __init__(self, cluster: OwnCluster) -> None:
+        self._cluster = cluster
+        self._since: float | None = None
+
+    def for_long(self) -> bool:
+        """Return whether there has been none for long."""
+        found = [*map(self._cluster._component, self._cluster.nodes)]
+        if 'Primary' in found or not any(found):
+            self._since = None
+            return False
+        now = time.monotonic()
+        if self._since is None:
+            self._since = now
+        return now - self._since > _WITHOUT_PRIMARY
 
 
 def check_installed() -> None:

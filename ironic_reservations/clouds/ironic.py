@@ -76,6 +76,19 @@ class Allocation:
     node_uuid: str | None
 
 
+@dataclasses.dataclass(frozen=True)
+class Settled:
+    """A node in the list of all nodes.
+
+    :ivar locked: whether a conductor has locked it.
+    :ivar conductor: the host name of its conductor, if it has one.
+    """
+
+    node: mirrored_node.Node
+    locked: bool
+    conductor: str | None
+
+
 class Refused(Exception):
     """Ironic refuses a change of a node in its present state."""
 
@@ -225,6 +238,18 @@ class Ironic:
         """
         status, body = self._get(f'/v1/nodes/{uuid}?fields=uuid,conductor')
         return body.get('conductor') if status == 200 else None
+
+    def all_settled(self) -> Iterator[list[Settled]]:
+        """Read all nodes, page by page."""
+        for page in self._pages({}, fields=f'{_FIELDS},reservation,conductor'):
+            yield [Settled(node_of(body), body.get('reservation') is not None,
+                           body.get('conductor')) for body in page]
+
+    def conductors_of_all(self) -> dict[str, str | None]:
+        """Return the host names of the conductors of all nodes, by uuid."""
+        return {body['uuid']: body.get('conductor')
+                for page in self._pages({}, fields='uuid,conductor')
+                for body in page}
 
     def ask_conductor(self, uuid: str) -> None:
         """Wait until the conductor of a node has answered a request.

@@ -64,6 +64,15 @@ def note(connection: sa.Connection,
     ).rowcount)
 
 
+def read_number(connection: sa.Connection) -> int:
+    """Return the number of the history: each that follows has a higher one.
+
+    :returns: 0 before the first process has written one.
+    """
+    # SELECT (SELECT generation FROM histories)
+    return connection.scalar(sa.select(GENERATION)) or 0
+
+
 def is_elsewhere(connection: sa.Connection) -> bool:
     """Return whether the server is another one than before."""
     # SELECT (SELECT COUNT(*) FROM histories WHERE server <> ...)

@@ -153,7 +153,7 @@ class Concern:
     :ivar word: the reason, in notices and notifications.
     :ivar text: a sentence for the owner.
     :ivar occurrence: distinguishes notices of the same lease and reason;
-        ``None``: the id of the change does.
+        ``None``: the occurrence of the change does.
     :ivar details: more for the notice.
     :ivar notified: the name and the lease of the notification; ``None``: an
         update of the lease, for the reason.
@@ -198,6 +198,8 @@ class Change:
         they are written.
     :ivar undone: whether the first write was undone after the commit.
     :ivar id: of the request: the same in all attempts.
+    :ivar occurrence: of this attempt: no other attempt, also in a history that
+        is lost, has the same one.
     """
 
     planned_at: datetime.datetime
@@ -226,6 +228,8 @@ class Change:
         default_factory=dict)
     undone: bool = False
     id: str | None = None
+    occurrence: str = dataclasses.field(
+        default_factory=lambda: str(uuid_module.uuid4()))
 
     @property
     def of_leases(self) -> list[Write[leases.Lease]]:
@@ -352,6 +356,7 @@ def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
               dry_run: bool = False,
               refused: Callable[[errors.ReservationError], None]
               = lambda exc: None,
+              rename: Callable[[], None] = lambda: None,
               memory: feature_module.Memory | None = None,
               once: bool = False) -> _T:
     """Plan a change and commit it; repeat that after a conflict.
@@ -360,6 +365,9 @@ def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
     :param dry_run: do everything but commit.
     :param refused: called before a refusal is raised; may raise ``Conflict``,
         so that the request is planned again.
+    :param rename: chooses other ids for what the request makes; called before
+        the plan that follows a COMMIT with an unknown outcome. A history that
+        is lost may have had it, and others may have been told of its ids.
     :param memory: the memory of features, if it outlasts this request.
     :param once: whether a plan without a change means that nothing was done.
     :raises Contention: others changed the same nodes each time.
@@ -379,6 +387,8 @@ def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
     def attempt() -> Planned[_T]:
         planned = None
         try:
+            if unsure:
+                rename()
             planned = plan()
             if planned.change is not None:
                 for each in engine.features:

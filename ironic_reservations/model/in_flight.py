@@ -90,6 +90,11 @@ class InFlight:
         """Whether it is an allocation."""
         return self.instance_uuid is not None and self.act is None
 
+    @property
+    def of_lost_history(self) -> bool:
+        """Whether a lost history may have let it through."""
+        return self.token == self.node_uuid
+
     def due(self, now: datetime.datetime, rpc_timeout: float,
             between: float) -> bool:
         """Return whether the outcome can be determined now.
@@ -112,3 +117,8 @@ def shown(node: mirrored_node.Node, locked: bool) -> str | None:
     if locked or not node_condition.settled(node):
         return None
     return f'{node.provision_state} {node.instance_uuid}'[:64]
+
+
+def at_work(node: mirrored_node.Node) -> str:
+    """Return why the outcome of a request for a node is not known yet."""
+    return f'Ironic is still at work on it ({node.provision_state})'

@@ -20,8 +20,11 @@ from __future__ import annotations
 
 import argparse
 import collections
+from collections.abc import Iterable
+from collections.abc import Mapping
 import contextlib
 import dataclasses
+import json
 import pathlib
 import random
 import shutil
@@ -31,6 +34,7 @@ import tempfile
 import threading
 import time
 from types import FrameType
+from typing import Any
 
 from tests.processes import aftermath
 from tests.processes import balancer
@@ -59,6 +63,8 @@ SECONDS_VARIABLE = 'IRONIC_RESERVATIONS_STORM_SECONDS'
 SEED_VARIABLE = 'IRONIC_RESERVATIONS_TEST_SEED'
 _PATIENT = 60.0
 _LOOK_EVERY = 10.0
+#: How many times as long a storm may last until it had enough faults.
+_LONGER = 3
 #: What a process logs that finds other commits than it has seen.
 _WENT_BACK = 'has another history'
 #: How many of the nodes that were taken last are remembered.
@@ -86,6 +92,8 @@ class Options:
     :ivar mix: what it is made of.
     :ivar beside: a checkout of the previous release, which is run, too.
     :ivar back: whether all processes run that one after half of the time.
+    :ivar faults: how many faults have to hit something: on a busy machine it
+        goes on for up to three times as long.
     """
 
     kind: str
@@ -99,6 +107,7 @@ class Options:
     mix: mixes.Mix = dataclasses.field(default_factory=mixes.Mix.of_all)
     beside: pathlib.Path | None = None
     back: bool = False
+    faults: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,6 +117,7 @@ class Report:
     :ivar lasted: how long it took, in seconds, from when all was there until
         there was a finding, or quiet.
     :ivar histories: how often a process said that the database went back.
+    :ivar raged: how long there were faults, in seconds.
     """
 
     options: Options
@@ -115,13 +125,12 @@ class Report:
     found: list[findings.Finding]
     lasted: float = 0.0
     histories: int = 0
+    raged: float = 0.0
 
     @property
     def hits(self) -> collections.Counter[str]:
         """How many faults hit something, by their kinds."""
-        return collections.Counter(
-            fault['fault'] for fault in self.told.faults
-            if fault['fault'] != 'calm' and fault.get('hit', True))
+        return _hits(self.told.faults)
 
     def judged(self) -> str:
         """Return how often each rule could have found something."""
@@ -144,7 +153,7 @@ class Report:
                 f'{kind}: {len(self.told.exchanges)} exchanges '
                 f'({_counted(statuses)}), {sum(hits.values())} faults '
                 f'that hit something, '
-                f'{sum(hits.values()) * 60 / self.options.seconds:.0f} a '
+                f'{sum(hits.values()) * 60 / max(self.raged, 1):.0f} a '
                 f'minute ({_counted(hits)}), {len(self.found)} findings, '
                 f'seed {self.options.seed}{self._quiet()}']
 
@@ -154,6 +163,14 @@ class Report:
         seen = f', {self.histories} times another history was seen' if (
             self.histories) else ''
         return seen + (f', waited for quiet {waited}' if waited else '')
+
+
+def _hits(happened: Iterable[Mapping[str, Any]]
+          ) -> collections.Counter[str]:
+    """Return how many faults hit something, by their kinds."""
+    return collections.Counter(
+        fault['fault'] for fault in happened
+        if fault['fault'] != 'calm' and fault.get('hit', True))
 
 
 def _counted(counter: collections.Counter[str]) -> str:
@@ -256,6 +273,7 @@ def run(options: Options, folder: pathlib.Path) -> Report:
             found = _rage(options, folder, there)
         finally:
             over.set()
+            raged = time.monotonic() - began
         if not found:
             weather.end()
             for thread in crowd:
@@ -278,14 +296,19 @@ def run(options: Options, folder: pathlib.Path) -> Report:
     told = _read(folder)
     return Report(options, told, findings.judge(told), lasted, sum(
         log.read_text(errors='replace').count(_WENT_BACK)
-        for log in folder.glob('*.log')))
+        for log in folder.glob('*.log')), raged)
 
 
 def _rage(options: Options, folder: pathlib.Path,
           there: cloud.Cloud) -> bool:
     """Wait until it is over; return whether something was found early."""
     if not options.back:
-        return _rages(options, folder, options.seconds)
+        end = time.monotonic() + options.seconds * _LONGER
+        found = _rages(options, folder, options.seconds)
+        while (not found and time.monotonic() < end
+               and _so_far(folder) < options.faults):
+            found = _rages(options, folder, _LOOK_EVERY)
+        return found
     if _rages(options, folder, options.seconds / 2):
         return True
     there.go_back()
@@ -299,6 +322,13 @@ def _rages(options: Options, folder: pathlib.Path, seconds: float) -> bool:
         if options.first and findings.judge(_read(folder)):
             return True
     return False
+
+
+def _so_far(folder: pathlib.Path) -> int:
+    """Return how many faults have hit something."""
+    return _hits(json.loads(line) for file in folder.glob('*.jsonl')
+                 for line in journal.lines(file)
+                 if '"kind": "fault"' in line).total()
 
 
 def _read(folder: pathlib.Path) -> history.History:
@@ -336,6 +366,9 @@ def main(argv: list[str] | None = None) -> int:
                         choices=[*databases.KINDS, *kinds.CLUSTERS, 'all'])
     parser.add_argument('--seconds', type=float, default=120,
                         help='how long there are faults')
+    parser.add_argument('--faults', type=int, default=0, metavar='N',
+                        help='go on until N faults have hit something, for up '
+                             'to three times as long')
     parser.add_argument('--seed', default='1')
     parser.add_argument('--placement', action='store_true',
                         help='with a Placement, holds, and compute hosts')
@@ -375,7 +408,8 @@ def main(argv: list[str] | None = None) -> int:
         report = run(Options(kind, chosen.seconds, chosen.seed,
                              chosen.mutation, chosen.restart_database,
                              chosen.placement, mix=mix,
-                             beside=chosen.beside, back=chosen.back),
+                             beside=chosen.beside, back=chosen.back,
+                             faults=chosen.faults),
                      folder)
         print('\n'.join(report.lines()), flush=True)
         found += len(report.found)

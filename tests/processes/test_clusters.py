@@ -25,6 +25,8 @@ from tests.processes import storm
 from tests.processes.database_servers import kinds
 from tests.real import databases
 
+#: How many faults each of them has.
+_FAULTS = 500
 _SECONDS = os.environ.get(storm.SECONDS_VARIABLE)
 
 
@@ -35,7 +37,8 @@ class _Clusters(testtools.TestCase):
         folder = self.useFixture(fixtures.TempDir()).path
         report = storm.run(storm.Options(
             kind, float(_SECONDS or 0),
-            os.environ.get(storm.SEED_VARIABLE) or '1', placement=True),
+            os.environ.get(storm.SEED_VARIABLE) or '1', placement=True,
+            faults=_FAULTS),
             pathlib.Path(folder))
         lines = report.lines()
         self.addDetail('storm', content.text_content('\n'.join(lines)))

@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
+from collections.abc import Sequence
 import dataclasses
 import datetime
 import functools
@@ -466,6 +467,55 @@ def settle(engine: Engine, row: in_flight.InFlight,
         lambda connection: db_in_flight.delete_as_read(connection, row),
         # A possible use of the node counts as a use.
         row.act is None and row.reservation_uuid is None)
+
+
+def settle_lost(engine: Engine,
+                found: Sequence[tuple[in_flight.InFlight,
+                                      mirrored_node.Node]],
+                asked_at: datetime.datetime) -> None:
+    """Record the outcomes of requests that a lost history let through.
+
+    :param found: with the nodes as Ironic shows them.
+    :param asked_at: a time before Ironic was asked.
+    :raises Contention: others changed the nodes each time.
+    """
+    left = {row.node_uuid: (row, node) for row, node in found}
+
+    def delete(connection: sa.Connection) -> None:
+        for uuid, (row, _) in [*left.items()]:
+            if not db_in_flight.delete_as_read(connection, row):
+                # Another process has recorded it, or the wait begins again.
+                del left[uuid]
+                raise db_connection.Conflict(
+                    f'node {uuid} is not kept as it was')
+
+    def plan() -> change.Planned[None]:
+        now = engine.clock()
+        with engine.database.read() as connection:
+            known = db_nodes.read_nodes(connection, tuple(left),
+                                        with_traits=False)
+        for uuid in left.keys() - known.keys():
+            del left[uuid]
+        if not left:
+            return change.Planned(None)
+        closing = change.Change(now, difference.Difference(
+            seen.of_nodes([*known.values()])), opaque=True)
+        closing.first.append(delete)
+        closing.statements.append(functools.partial(
+            db_nodes.update_facts, nodes=[
+                shown for uuid, (_, node) in left.items()
+                if _differs(known[uuid], shown := dataclasses.replace(
+                    # The list of nodes has no time of enrolment.
+                    node, enrolled_at=known[uuid].enrolled_at))],
+            now=asked_at))
+        return change.Planned(None, closing)
+    change.carry_out(engine, plan)
+
+
+def _differs(known: mirrored_node.Node, shown: mirrored_node.Node) -> bool:
+    """Return whether the mirror has a node otherwise than Ironic shows it."""
+    return known != dataclasses.replace(shown, traits=known.traits,
+                                        generation=known.generation)
 
 
 def _close(engine: Engine, admitted: InFlightRequest, succeeded: bool,

@@ -26,19 +26,19 @@ import datetime
 
 from oslo_log import log
 
-from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import conductors
+from ironic_reservations.engine.in_flight import listed
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import mirrored_node
 
 LOG = log.getLogger(__name__)
 
-#: Longer than a conductor tries to get the lock of a node, in seconds.
-BETWEEN_CHECKS = 10.0
+BETWEEN_CHECKS = conductors.BETWEEN_CHECKS
 #: How many requests are read at once. A lost history leaves one for each node.
 _PAGE = 1000
 
@@ -50,10 +50,8 @@ class Uncertain:
         self._engine = engine
         self._ironic = ironic
         self._waits: dict[int, str] = {}
-        #: The conductors that were asked in this pass: why one is silent,
-        #: and since when the other ones had no older calls.
-        self._silent: dict[str, str] = {}
-        self._answered: dict[str, datetime.datetime] = {}
+        self._listed = listed.Listed(engine, ironic)
+        self._conductors = conductors.Conductors(engine, ironic)
 
     def settle_overdue(self,
                        goes_on: Callable[[], bool] = lambda: True) -> None:
@@ -62,13 +60,16 @@ class Uncertain:
         :param goes_on: called before each request; ``False`` ends the pass.
         :raises DatabaseUnavailable: the database does not answer.
         """
-        self._silent, self._answered = {}, {}
+        self._conductors = conductors.Conductors(self._engine, self._ironic)
         waits: dict[int, str] = {}
-        for row in self._overdue():
+        rows = [*self._overdue()]
+        done = self._listed.settle(rows, self._conductors, goes_on)
+        for row in rows:
             if not goes_on():
                 return
             try:
-                why = self._close_if_known(row)
+                why = (done[row.id] if row.id in done
+                       else self._close_if_known(row))
             except db_connection.Conflict as exc:
                 LOG.debug('Node %s is looked at again: %s', row.node_uuid,
                           exc)
@@ -110,9 +111,10 @@ class Uncertain:
             if row.state is in_flight.State.ACCEPTED:
                 return self._settle(row, self._ironic.node(row.node_uuid),
                                     now)
-        if not self._due(row, now):
+        if not self._conductors.is_due(row, now):
             return None
-        silent = self._ask_conductor(row, now)
+        silent = self._conductors.ask(
+            row, self._ironic.conductor_of(row.node_uuid), now)
         if silent is not None:
             self._write_seen(row, None)
             return silent
@@ -124,37 +126,7 @@ class Uncertain:
         if seen is not None and seen == row.seen:
             return self._settle(row, node, now)
         self._write_seen(row, seen)
-        return (None if seen is not None else
-                f'Ironic is still at work on it ({node.provision_state})')
-
-    def _ask_conductor(self, row: in_flight.InFlight,
-                       now: datetime.datetime) -> str | None:
-        """Ask the conductor of a node; return an error if it is silent.
-
-        A conductor is asked once in a pass, not once for each node: its answer
-        shows that it has no older calls for any node, and a silent one lets
-        each question wait for the whole RPC time-out. It is asked again for a
-        request that could not be judged yet when it was asked.
-        """
-        conductor = self._ironic.conductor_of(row.node_uuid)
-        if conductor is not None and conductor in self._silent:
-            return self._silent[conductor]
-        asked = None if conductor is None else self._answered.get(conductor)
-        if asked is not None and self._due(row, asked):
-            return None
-        try:
-            self._ironic.ask_conductor(row.node_uuid)
-        except errors.IronicUnavailable as exc:
-            if conductor is not None:
-                self._silent[conductor] = str(exc)
-            return str(exc)
-        if conductor is not None:
-            self._answered[conductor] = now
-        return None
-
-    def _due(self, row: in_flight.InFlight, now: datetime.datetime) -> bool:
-        return row.due(now, self._engine.conf.guard.rpc_timeout,
-                       BETWEEN_CHECKS)
+        return None if seen is not None else in_flight.at_work(node)
 
     def _allocated(self, row: in_flight.InFlight,
                    known: ironic_client.Allocation,

@@ -94,7 +94,8 @@ def _create(engine: Engine, request: leases.LeaseRequest, dry_run: bool,
                         ladder.Ladder(engine, dry_run))
     try:
         return change.carry_out(engine, creation.plan, dry_run=dry_run,
-                                refused=creation.check_unserved)
+                                refused=creation.check_unserved,
+                                rename=creation.rename)
     except errors.LeaseLimit as exc:
         exc.details['offers'] = creation.offers_within_limits()
         raise
@@ -132,11 +133,16 @@ class _Request:
         self._ladder = rungs
         self._key = key
         self._known = earlier.Earlier()
-        self._lease_id = str(uuid_module.uuid4())
-        self._wanted = admission.PreparedRequest(
-            request, [str(uuid_module.uuid4()) for _ in request.reservations],
-            requirements, allowed)
+        self._wanted = admission.PreparedRequest(request, (), requirements,
+                                                 allowed)
         self._outrun: set[str] = set()
+        self.rename()
+
+    def rename(self) -> None:
+        """Choose the ids of the lease and of its reservations."""
+        self._lease_id = str(uuid_module.uuid4())
+        self._wanted = dataclasses.replace(self._wanted, ids=[
+            str(uuid_module.uuid4()) for _ in self._request.reservations])
 
     def plan(self) -> change.Planned[_Made]:
         """Read, and plan the lease with the bookings that make room for it."""

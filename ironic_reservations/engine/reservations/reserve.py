@@ -91,7 +91,8 @@ def reserve(engine: Engine, request: pick.NodeRequest,
                           key)
         try:
             made, ids = change.carry_out(engine, making.plan,
-                                         refused=making.check_unserved)
+                                         refused=making.check_unserved,
+                                         rename=making.rename)
             return dataclasses.replace(made, id=ids.get(made.uuid, made.id))
         except feature.Obstacle as obstacle:
             unheld[obstacle.reason.node_uuid] = obstacle.reason
@@ -121,8 +122,12 @@ class _Request:
         self._unheld = unheld
         self._allowed = allowed
         self._key = key
-        self._uuid = request.uuid or str(uuid_module.uuid4())
         self._tried = False
+        self.rename()
+
+    def rename(self) -> None:
+        """Choose the uuid of the reservation, unless the client has."""
+        self._uuid = self._request.uuid or str(uuid_module.uuid4())
 
     def plan(self) -> change.Planned[_Made]:
         """Read, and pick a node, unless the request was served before."""

@@ -31,6 +31,7 @@ import uuid as uuid_module
 from oslo_config import cfg
 import sqlalchemy as sa
 
+from ironic_reservations.db import histories as db_histories
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import Engine
@@ -75,6 +76,7 @@ def write(conf: cfg.ConfigOpts, connection: sa.Connection,
     classes = db_terms.read_classes(connection, {
         booking.node_uuid for lease in live.values()
         for booking in lease.bookings})
+    history = db_histories.read_number(connection)
     entries = []
     for lease_id in ids:
         before, lease = known.get(lease_id), live.get(lease_id)
@@ -88,7 +90,7 @@ def write(conf: cfg.ConfigOpts, connection: sa.Connection,
             1 if before is None else before.sequence + 1, terms or {})
         db_terms.replace(connection, before, None if terms is None else after)
         entries.append(_entry(after, None if before is None else before.terms,
-                              terms, there.get(lease_id), now))
+                              terms, there.get(lease_id), now, history))
     db_outbox.insert(connection, entries)
 
 
@@ -116,7 +118,7 @@ def _terms(lease: leases.Lease,
 
 def _entry(sent: db_terms.SentTerms, before: dict[str, Any] | None,
            after: dict[str, Any] | None, lease: leases.Lease | None,
-           now: datetime.datetime) -> notices.Notice:
+           now: datetime.datetime, history: int) -> notices.Notice:
     """Return the body of an entry."""
     kind = (Kind.GRANTED if before is None else
             Kind.CHANGED if after is not None else Kind.ENDED)
@@ -132,7 +134,8 @@ def _entry(sent: db_terms.SentTerms, before: dict[str, Any] | None,
         ident, ident, notices.Channel.ENFORCEMENT, _TARGET, kind,
         sent.lease_id, sent.project_id, sent.user_id, {
             'id': ident, 'type': kind.value.removeprefix('commit_'),
-            'sequence': sent.sequence, 'timestamp': now.isoformat(),
+            'history': history, 'sequence': sent.sequence,
+            'timestamp': now.isoformat(),
             'lease_id': sent.lease_id, 'project_id': sent.project_id,
             'user_id': sent.user_id, 'before': before, 'after': after,
             'ended_at': ended_at}, now, sequence=sent.sequence)

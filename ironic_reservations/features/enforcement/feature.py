@@ -75,7 +75,8 @@ class Enforcement(feature.Feature):
                     or after is None or _is_renamed(before, after)):
                 continue
             # A later attempt may have another start or other numbers.
-            terms: Hashable = ('enforcement', enforcement.terms(after))
+            terms: Hashable = ('enforcement', after.id,
+                               enforcement.terms(after))
             if terms in memory:
                 continue
             if before is None:

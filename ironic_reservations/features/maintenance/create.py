@@ -137,7 +137,7 @@ def create(engine: Engine, request: WindowRequest, dry_run: bool = False,
     :raises Contention: others changed the nodes each time.
     :raises OutcomeUnknown: the window may or may not have been booked.
     """
-    ident = str(uuid_module.uuid4())
+    idents = [str(uuid_module.uuid4())]
     keys: list[earlier.Earlier] = []
     rungs = ladder.Ladder(engine)
 
@@ -153,7 +153,8 @@ def create(engine: Engine, request: WindowRequest, dry_run: bool = False,
                     _booked(connection, known, now), (), (), (), ()))
             there = _read(connection)
         planned = rungs.climb(
-            lambda terms: _Plan(engine, request, ident, there, terms.others),
+            lambda terms: _Plan(engine, request, idents[-1], there,
+                                terms.others),
             lambda found: not found.made.cannot_move,
             lambda found: ladder.Asked(
                 engine.clock(), limits.NONE, found.made.window.starts_at,
@@ -166,7 +167,10 @@ def create(engine: Engine, request: WindowRequest, dry_run: bool = False,
     def refused(exc: errors.ReservationError) -> None:
         for known in keys:
             known.check_unserved(engine, exc)
-    return change.carry_out(engine, plan, refused=refused)
+
+    def rename() -> None:
+        idents.append(str(uuid_module.uuid4()))
+    return change.carry_out(engine, plan, refused=refused, rename=rename)
 
 
 def _booked(connection: sa.Connection, known: earlier.Earlier,

@@ -57,7 +57,8 @@ class _Part(feature.Part):
             if isinstance(event, change_module.Concern):
                 notices.write(conf, connection, notices.Kind(event.word),
                               event.lease, change.planned_at, event.text,
-                              event.occurrence or change.id, **event.details)
+                              event.occurrence or change.occurrence,
+                              **event.details)
 
     def _leave_out_frequent(self, connection: sa.Connection) -> None:
         """Drop the concerns of leases that had too many in a day."""
@@ -100,7 +101,7 @@ class _Part(feature.Part):
                 notices.write(
                     conf, connection, kind, lease, change.planned_at,
                     write.reason if kind is notices.Kind.BROKEN else None,
-                    occurrence=change.id)
+                    occurrence=change.occurrence)
         if change_module.is_over_at_once(write):
             notices.write(conf, connection, notices.Kind.ENDED,
                           change_module.ended(change, write),

@@ -25,8 +25,8 @@ SIZE = 3
 #: For how long a node is away that was killed, in seconds.
 _AWAY = (0.0, 4.0)
 #: For how long one is stopped or cut off: the cluster goes on without it
-#: after five seconds.
-_APART = (1.0, 9.0)
+#: after eight seconds.
+_APART = (1.0, 13.0)
 #: How often each fault is, in parts of the whole.
 _OFTEN = {'kill-node': 4, 'stop-node': 4, 'cut-off-node': 4,
           'replace-node': 2, 'crash-cluster': 1}
