@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
+import itertools
 import re
 from typing import Any
 from urllib import parse
@@ -43,6 +44,9 @@ Outcome = answers.Outcome
 
 #: The status of a migration that can be neither confirmed nor reverted.
 FAILED = 'error'
+#: Nova keeps each migration that has failed, and does not list them by their
+#: uuids, so only so many of the newest are read.
+MOST_FAILED = 2000
 
 #: The size of a page; Nova may return fewer.
 _PAGE = 500
@@ -263,6 +267,10 @@ class Nova:
             each['source_node'], each['dest_node']))) for each
                 in self._pages('migrations', query, '/os-migrations',
                                'uuid'))
+
+    def failed_migrations(self) -> Iterator[Migration]:
+        """Read the newest migrations that have failed, page by page."""
+        return itertools.islice(self.migrations(status=FAILED), MOST_FAILED)
 
     def confirm_resize(self, uuid: str) -> Answer:
         """Begin to confirm the resize of a server."""

@@ -360,7 +360,9 @@ class Acts:
             return allocation_requests.hold(
                 self._engine, ask, self._sees(caller, body.get('owner')),
                 proof, self._observer(environ), self._always_required,
-                self._callers.bearer(callers.Node('', None, caller)))
+                self._callers.bearer(callers.Node(
+                    '', None, caller, chosen_by=environ.get(
+                        inward.PROJECT_HEADER_KEY))))
         except errors.NoNodeAvailable as exc:
             raise errors.AllocationRefused(
                 'No node is left for this allocation: allocations do not use '

@@ -30,7 +30,11 @@ _POLICY = 'baremetal:reservation:'
 
 @dataclasses.dataclass(frozen=True)
 class Node:
-    """A node as the caller sees it, and the caller."""
+    """A node as the caller sees it, and the caller.
+
+    :ivar chosen_by: the project that has chosen the proof of the request, as
+        the caller says; ``None``: the caller has.
+    """
 
     uuid: str
     instance_uuid: str | None
@@ -39,6 +43,7 @@ class Node:
     lessee: str | None = None
     provision_state: str | None = None
     maintenance: bool = False
+    chosen_by: str | None = None
 
 
 class Callers:
@@ -72,16 +77,24 @@ class Callers:
             for action in ('act_without_proof', 'vouch'))
 
     def bearer(self, node: Node) -> admit.Bearer:
-        """Return the caller as the bearer of a proof."""
+        """Return the caller as the bearer of a proof.
+
+        A service may show the proofs of all projects, but not on behalf of a
+        project that may not show them itself.
+        """
         if not self._keystone:
             return admit.ANYBODY
-        return admit.Bearer(
+        own = admit.Bearer(
             self.context(node.caller).project_id,
             self._any_proof or self._may(node, 'use_any_proof'),
             self._may(node, 'use_own_leases'),
             self._may(node, 'use_own_reservations'))
+        if node.chosen_by is None:
+            return own
+        return self.bearer_in(node.chosen_by if own.may_show(node.chosen_by)
+                              else None)
 
-    def bearer_in(self, project_id: str) -> admit.Bearer:
+    def bearer_in(self, project_id: str | None) -> admit.Bearer:
         """Return a project as the bearer of a proof that it has chosen."""
         return admit.Bearer(project_id, self._any_proof)
 

@@ -26,11 +26,14 @@ from ironic_reservations.api import wsgi
 VERSION_KEYS = ('HTTP_X_OPENSTACK_IRONIC_API_VERSION',
                 'HTTP_OPENSTACK_API_VERSION')
 PROOF_HEADER_KEY = 'HTTP_OPENSTACK_BAREMETAL_RESERVATION'
+#: The project that has chosen the proof, if a service shows it for one.
+PROJECT_HEADER_KEY = 'HTTP_OPENSTACK_BAREMETAL_RESERVATION_PROJECT'
 TICKET_KEY = 'HTTP_OPENSTACK_BAREMETAL_RESERVATION_TICKET'
 #: Keys that describe the body or the address of another request, or were
 #: derived from them.
 _STALE = ('RAW_URI', 'REQUEST_URI', 'HTTP_TRANSFER_ENCODING', 'HTTP_EXPECT',
-          'wsgi.input_terminated', PROOF_HEADER_KEY, TICKET_KEY)
+          'wsgi.input_terminated', PROOF_HEADER_KEY, PROJECT_HEADER_KEY,
+          TICKET_KEY)
 _STALE_PREFIXES = ('webob.', 'pecan.', 'paste.')
 
 

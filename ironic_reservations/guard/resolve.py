@@ -81,7 +81,8 @@ class Resolver:
         return callers.Node(found['uuid'], found.get('instance_uuid'), caller,
                             found.get('owner'), found.get('lessee'),
                             found.get('provision_state'),
-                            bool(found.get('maintenance')))
+                            bool(found.get('maintenance')),
+                            environ.get(inward.PROJECT_HEADER_KEY))
 
     def _read(self, environ: wsgi.Environ,
               ident: str) -> callers.Node | None:

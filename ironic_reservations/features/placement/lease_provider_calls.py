@@ -153,20 +153,21 @@ def _resizes(nova: nova_client.Nova, consumers: frozenset[str],
     """
     found: dict[str, machine.ResizeSeen] = {}
     unknown = set(consumers)
-    for filters in (*({'status': each} for each in _UNDER_WAY),
-                    {'changed_since': f'{since:%Y-%m-%dT%H:%M:%SZ}'},
-                    {'status': nova_client.FAILED}):
-        # Nova lists the newest first, and keeps all that have failed.
-        for each in nova.migrations(**filters) if unknown else ():
+    for ended, recent, listed in (
+            *((False, False, nova.migrations(status=each))
+              for each in _UNDER_WAY),
+            (True, True, nova.migrations(
+                changed_since=f'{since:%Y-%m-%dT%H:%M:%SZ}')),
+            (True, False, nova.failed_migrations())):
+        # Nothing is read before the first step of an iterator.
+        for each in listed if unknown else ():
             if each.uuid in unknown:
                 unknown.remove(each.uuid)
                 server = nova.server(each.server)
                 if server is not None:
                     found[each.uuid] = machine.ResizeSeen(
-                        each.server, server.resized,
-                        filters.get('status') not in _UNDER_WAY,
-                        server.task_state is not None
-                        or 'changed_since' in filters)
+                        each.server, server.resized, ended,
+                        recent or server.task_state is not None)
             if not unknown:
                 break
     return found

@@ -46,9 +46,7 @@ def find(engine: Engine, hosts: Mapping[str, str]
     found: list[hold_audit.Difference] = []
     try:
         # Only hosts with servers or such migrations are read in Placement.
-        failed = ([*engine.nova.migrations(
-            status=nova_client.FAILED)] if hosts
-                  else [])
+        failed = _failed(engine.nova) if hosts else []
         for host, name in sorted(hosts.items()):
             there = _compare(engine, engine.nova, host, name, failed)
             if there:
@@ -60,6 +58,18 @@ def find(engine: Engine, hosts: Mapping[str, str]
         # The audit continues without servers.
         LOG.warning('The audit could not compare servers: %s', exc)
     return found
+
+
+def _failed(nova: nova_client.Nova) -> list[nova_client.Migration]:
+    """Return the newest migrations that have failed."""
+    newest = [*nova.failed_migrations()]
+    if len(newest) == nova_client.MOST_FAILED:
+        LOG.warning(
+            'The audit compares the newest %d migrations that have failed in '
+            'Nova, and none before them: "nova-manage db '
+            'archive_deleted_rows" removes those of deleted servers.',
+            len(newest))
+    return newest
 
 
 def _compare(engine: Engine, nova: nova_client.Nova, host: str,

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import dataclasses
+from unittest import mock
 
 import testtools
 
@@ -23,6 +24,7 @@ from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
 from ironic_reservations.clouds import nova
 from tests import small_nova
+from tests import world
 
 Outcome = nova.Outcome
 FLAVOR = nova.Flavor('f1', 'reservation:f1', 2, 4096, 10, 5, 512)
@@ -167,6 +169,16 @@ class TestServers(TestCase):
         self.assertFalse(self.client.server(server).resized)
         self.assertIs(Outcome.AGAIN,
                       self.client.confirm_resize(server).outcome)
+
+    def test_newest_of_the_failed_migrations_are_read(self) -> None:
+        """All that Nova had were read, of years, for each unknown consumer."""
+        for _ in range(9):
+            self.there.migrations[world.new_uuid()] = small_nova.Migration(
+                'server', 'plain', nova.FAILED)
+        with mock.patch.object(nova, 'MOST_FAILED', 4):
+            self.assertEqual(4, len([*self.client.failed_migrations()]))
+        # The small Nova has two on a page.
+        self.assertEqual(2, len(self.there.asked))
 
     def test_hypervisor_is_up_or_down_and_enabled_or_disabled(self) -> None:
         there = {('up', 'enabled'): (True, True),

@@ -274,6 +274,11 @@ class ProtectedActsTestCase(acts.ActsTestCase):
         self.assertEqual('reservation.proof_invalid', self.send(
             'POST', '/v1/allocations', {'resource_class': 'x'},
             headers={base.PROOF: reservation['uuid']}).code)
+        self.identity = {
+            **self.identity, 'OpenStack-Baremetal-Reservation-Project':
+                keystone_ironic.PROJECTS['one']}
+        self.assertEqual('reservation.proof_invalid', self.deploy(
+            node.uuid, reservation['uuid']).code)
         self.as_('one')
         self.assertEqual(202, self.deploy(
             node.uuid, reservation['uuid']).status)

@@ -30,6 +30,9 @@ from tests.inprocess.guard import with_keystone
 from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import served
 
+#: The project that has chosen the proof that is shown.
+_PROJECT = 'OpenStack-Baremetal-Reservation-Project'
+
 
 class HintTestCase(base.GuardTestCase):
 
@@ -144,6 +147,27 @@ class HintOfProjectTestCase(HintTestCase):
         self.assert_untouched(node)
         self.assert_says(200, None, self.bind(
             node, self.server('one', reservation=proof)))
+
+    def named(self, project: str) -> None:
+        """Show proofs as the driver does for a server of a project."""
+        self.identity = {**with_keystone.token('nova'), _PROJECT: project}
+
+    def test_driver_that_names_the_project_of_the_server(self) -> None:
+        """It sends the hint as a proof, and gets the same answer."""
+        node, proof = self.leased('one')
+        one, two = (keystone_ironic.PROJECTS[each] for each in ('one', 'two'))
+        for project in (two, 'nobody', '', f'{one},{two}'):
+            self.named(project)
+            self.assert_says(403, 'reservation.proof_invalid', self.bind(
+                node, str(uuid.uuid4()), proof))
+            self.assert_says(403, 'reservation.proof_invalid', self.deploy(
+                node, proof))
+        self.assert_untouched(node)
+        self.named(one)
+        self.assert_says(200, None, self.bind(
+            node, str(uuid.uuid4()), proof))
+        self.assert_says(202, None, self.deploy(node, proof))
+        self.wait_until(node, 'active')
 
     def test_instance_that_is_no_uuid_is_no_path_in_nova(self) -> None:
         free, = self.enroll()

@@ -15,11 +15,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+import logging
 from typing import Any
 from unittest import mock
 
+import fixtures
 import sqlalchemy as sa
 
+from ironic_reservations.clouds import nova
 from ironic_reservations.db import tables
 from ironic_reservations.engine import hosts
 from ironic_reservations.features.placement import audit as placement_audit
@@ -30,6 +33,7 @@ from ironic_reservations.features.placement import sync as placement_sync
 from ironic_reservations.features.placement.decisions import hold_audit
 from ironic_reservations.features.placement.decisions import holds
 from tests import leasing
+from tests import small_nova
 from tests import world
 from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import shared
@@ -427,6 +431,25 @@ class TestServers(_Leased):
         self.assertEqual({Kind.FAILED_MIGRATION: False}, self.repair())
         self.client.delete_allocations(migration)
         self.assertEqual([(Kind.UNCOUNTED, self.compute)], self.found())
+
+    def test_audit_says_that_it_compares_not_all_failed_migrations(
+            self) -> None:
+        self.runs('plain', None)
+        for _ in range(9):
+            self.nova.migrations[world.new_uuid()] = small_nova.Migration(
+                'server', 'plain', nova.FAILED)
+        said = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))
+        read = []
+        for most, told in ((nova.MOST_FAILED, False), (4, True)):
+            self.nova.asked.clear()
+            with mock.patch.object(nova, 'MOST_FAILED', most):
+                self.assertEqual([(Kind.UNCOUNTED, self.compute)],
+                                 self.found())
+            self.assertEqual(told, 'the newest 4 migrations that have failed'
+                             in said.output)
+            read.append(self.nova.asked.count('GET /v2.1/os-migrations'))
+        # The small Nova has two on a page.
+        self.assertEqual(2 * read[0], 5 * read[1])
 
     def test_audit_goes_on_without_nova(self) -> None:
         self.runs('plain', None)

@@ -368,6 +368,17 @@ class BrowserCase(Browsing):
             # NOTE: a page that is just being loaded anew tells nothing.
             return False
 
+    def assert_nothing_beside(self) -> None:
+        """Check that the panel is as wide as the window, and not wider."""
+        self.assertEqual([], self.page.evaluate('''() => {
+            const panel = document.querySelector('#panel');
+            const width = document.documentElement.clientWidth;
+            return [...panel.querySelectorAll('*')].filter((each) => {
+              const box = each.getBoundingClientRect();
+              return box.width && (box.left < 0 || box.right > width + 1);
+            }).map((each) => each.outerHTML.slice(0, 80));
+        }'''))
+
     def check_accessible(self, page: sync_api.Page | None = None) -> None:
         """Check that axe-core finds nothing."""
         found = axe.Axe().run(page or self.page)

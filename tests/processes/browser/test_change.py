@@ -282,6 +282,78 @@ class ChangeTestCase(base.BrowserCase):
         self.says('#notice', 'Changed')
         self.assertThat(self.hours_of('training'), matchers.GreaterThan(15))
 
+    def open_lease(self):
+        """Return a lease of four hours in a window of two days."""
+        return self.service.ask('POST', 'leases', {
+            'name': 'anytime', 'duration': 4 * 3600, 'fix_before': 3600,
+            'between': [base.minute(30).isoformat(),
+                        base.minute(78).isoformat()],
+            'reservations': [{
+                'resource_type': 'physical:host', 'min': 1, 'max': 1,
+                'hypervisor_properties': '', 'resource_properties': ''}]}
+        )['lease']
+
+    def test_open_dates_are_changed(self):
+        """The window, the length, and when they are fixed."""
+        lease = self.open_lease()
+        earliest, latest = lease['between']
+        self.open(lease=lease['id'])
+        self.says('.summary', 'until 1 h before its start')
+        self.press('Change times')
+        start, end = (self.page.locator(f'#lease-{edge}')
+                      for edge in ('start', 'end'))
+        expect(start).to_be_focused()
+        expect(self.page.locator('#lease-dates')).to_have_value('open')
+        expect(self.page.locator('#lease-length')).to_have_value('4')
+        expect(self.page.locator('#lease-fix-before')).to_have_value('1')
+        self.page.fill('#lease-length', '49')
+        self.says('.editor .verdict', 'no longer than the time')
+        self.page.fill('#lease-length', '6')
+        self.says('.editor .verdict', 'Planned for now: ')
+        self.check_accessible()
+        local = datetime.datetime.fromisoformat(end.input_value())
+        end.fill((local + datetime.timedelta(days=2)).isoformat()[:16])
+        self.page.fill('#lease-fix-before', '-1')
+        self.says('.editor .verdict', 'a number of hours from 0 on')
+        self.page.fill('#lease-fix-before', '0.5')
+        self.says('.editor .verdict', 'Planned for now: ')
+        self.press('Change')
+        self.says('#notice', 'Changed')
+        self.says('.summary', 'until 30 min before its start')
+        found = self.service.leases()['anytime']
+        self.assertEqual(
+            (earliest, 6 * 3600, 1800, False),
+            (found['between'][0], found['duration'], found['fix_before'],
+             found['fixed']))
+        self.assertEqual(datetime.timedelta(days=2), (
+            datetime.datetime.fromisoformat(found['between'][1])
+            - datetime.datetime.fromisoformat(latest)))
+        self.assertEqual(lease['start_date'], found['start_date'])
+
+    def test_dates_are_fixed_and_opened_again_with_keys(self):
+        """In a narrow window, too."""
+        lease = self.open_lease()
+        self.page.set_viewport_size({'width': 390, 'height': 780})
+        self.open(lease=lease['id'])
+        self.page.get_by_role('button', name='Change times').press('Enter')
+        choice = self.page.locator('#lease-dates')
+        self.assert_nothing_beside()
+        for chosen, fixed, said in (('ArrowUp', True, 'it keeps its hosts'),
+                                    ('ArrowDown', False, 'Planned for now')):
+            choice.press(chosen)
+            self.says('.editor .verdict', said)
+            self.check_accessible()
+            self.press('Change')
+            self.says('#notice', 'Changed')
+            expect(choice).to_have_count(0)
+            found = self.service.leases()['anytime']
+            self.assertEqual(
+                (fixed, lease['start_date'], lease['end_date']),
+                (found['fixed'], found['start_date'], found['end_date']))
+            self.page.get_by_role('button', name='Change times').press(
+                'Enter')
+            expect(choice).to_have_value('fixed' if fixed else 'open')
+
     def test_lease_starts_while_its_times_are_changed(self):
         """Its page says so, and its start is not asked for any more."""
         start = datetime.datetime.now(datetime.UTC) + datetime.timedelta(

@@ -17,12 +17,15 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
+import zoneinfo
 
 from playwright import sync_api
 
 from tests.processes.browser import base
 
 expect = sync_api.expect
+_BERLIN = zoneinfo.ZoneInfo('Europe/Berlin')
 
 
 class FindTestCase(base.BrowserCase):
@@ -44,7 +47,7 @@ class FindTestCase(base.BrowserCase):
     def test_a_slot_is_booked(self):
         self.open()
         self.find(2, 1)
-        self.says('.slots h3', 'earliest')
+        self.says('.slots h3 >> nth=0', 'earliest')
         self.check_accessible()
         self.slots.first.click()
         self.titled('lease')
@@ -108,6 +111,64 @@ class FindTestCase(base.BrowserCase):
              ['!=', '$resource_class', 'x']],
             json.loads(part['resource_properties']))
 
+    def test_range_of_hosts_is_booked(self):
+        """The slots are those of the smaller number."""
+        self.service.lease(36, 60, name='others', hosts=1)
+        self.open()
+        self.find(2, 1)
+        self.page.fill('#find-most', '1')
+        self.says('.slots', 'The larger number of hosts comes second')
+        self.page.fill('#find-most', '3')
+        expect(self.slots.first).to_contain_text(
+            '2 to 3 hosts of gold for 1 d, as “lease”')
+        self.check_accessible()
+        colleague = self.someone()
+        colleague.goto(self.page.url)
+        expect(colleague.locator('#find-most')).to_have_value('3')
+        self.slots.first.click()
+        self.titled('lease')
+        part, = self.service.leases()['lease']['reservations']
+        self.assertEqual((2, 3), (part['min'], part['max']))
+
+    def test_dates_are_left_open(self):
+        """The window of the search is booked, and the keyboard does it."""
+        self.open()
+        self.find(2, 1)
+        self.page.fill('#find-name', 'anytime')
+        whole = self.page.locator('.slots > .offer')
+        expect(whole).to_contain_text('2 hosts of gold for 1 d, as “anytime”')
+        expect(whole).to_have_accessible_description(re.compile(
+            'may move in that time to make room for others'))
+        window = [self.page.locator(f'#find-{edge}').input_value()
+                  for edge in ('start', 'end')]
+        self.slots.nth(-2).focus()
+        self.page.keyboard.press('Tab')
+        expect(whole).to_be_focused()
+        self.page.keyboard.press('Enter')
+        self.titled('anytime')
+        self.says('.summary', 'Its dates are open: it may move between')
+        lease = self.service.leases()['anytime']
+        start, end, *between = (
+            datetime.datetime.fromisoformat(date) for date in (
+                lease['start_date'], lease['end_date'], *lease['between']))
+        self.assertEqual(datetime.timedelta(days=1), end - start)
+        self.assertGreaterEqual(start, datetime.datetime.fromisoformat(
+            self.taken['end_date']))
+        local = [each.replace(tzinfo=datetime.UTC).astimezone(_BERLIN)
+                 for each in between]
+        self.assertEqual(window[1], f'{local[1]:%Y-%m-%dT%H:%M}')
+        self.assertLessEqual(f'{local[0]:%Y-%m-%dT%H:%M}', window[0])
+
+    def test_narrow_window(self):
+        """Nothing is beside it, and nothing is cut off."""
+        self.page.set_viewport_size({'width': 390, 'height': 780})
+        self.open()
+        self.find(1, 1)
+        self.page.fill('#find-most', '2')
+        expect(self.slots.last).to_contain_text('1 to 2 hosts of gold')
+        self.assert_nothing_beside()
+        self.check_accessible()
+
     def test_list_follows_the_form(self):
         """No slot stays that is not of the form."""
         self.open()
@@ -124,9 +185,10 @@ class FindTestCase(base.BrowserCase):
         self.page.fill('#find-hosts', '')
         self.says('.slots', 'Type how many hosts')
         expect(self.slots).to_have_count(0)
-        self.page.unroute('**/api/v1/availability?**')
+        # NOTE: without the route, the browser continues them by itself.
         for each in held:
             each.continue_()
+        self.page.unroute('**/api/v1/availability?**')
         self.page.fill('#find-hosts', '3')
         expect(self.slots.first).to_contain_text('3 hosts of gold for 1 d')
 

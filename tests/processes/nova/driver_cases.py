@@ -219,7 +219,7 @@ class ReservedTest(DriverTestCase):
     def test_nova_compute_died_before_the_node_was_bound(self) -> None:
         """The next attempt has the same reservation."""
         server = nova_process.server(self.make_node())
-        before = self.driver._reserved(server)
+        before = self.driver._reserved(server).ident
         self.driver = nova_process.driver()
         self.boot(server)
         made, = self.reservations(instance=server.uuid)
@@ -376,6 +376,17 @@ class NamedTest(DriverTestCase):
         self.assertIn('not a uuid', str(refused))
         self.assert_untouched(node)
 
+    def test_reservation_of_another_project_is_refused(self) -> None:
+        """Nova may use the proofs of all projects, its tenants may not."""
+        node = self.make_node()
+        server = nova_process.server(node, TWO)
+        self.nova.hints[server.uuid] = {
+            'reservation': [self.reserve_as_tenant(node)]}
+        refused = self.assertRaises(
+            exception.ComputeResourcesUnavailable, self.boot, server)
+        self.assertIn('reservation.proof_invalid', str(refused))
+        self.assert_untouched(node)
+
     def test_failure_takes_the_server_off_again(self) -> None:
         """With the proof that was named."""
         node = self.make_node()
@@ -438,10 +449,20 @@ class LeasedTest(DriverTestCase):
     def test_server_that_names_the_lease(self) -> None:
         """By the hint that a reservation has, too."""
         node, ident = self.lease()
-        server = nova_process.server(node, TWO)
+        server = nova_process.server(node, ONE)
         self.nova.hints[server.uuid] = {'reservation': [ident]}
         self.boot(server)
         self.assertEqual('active', self.node(node)['provision_state'])
+
+    def test_server_of_another_project_that_names_the_lease(self) -> None:
+        """Nova may use the proofs of all projects, its tenants may not."""
+        node, ident = self.lease()
+        server = nova_process.server(node, TWO)
+        self.nova.hints[server.uuid] = {'reservation': [ident]}
+        refused = self.assertRaises(
+            exception.ComputeResourcesUnavailable, self.boot, server)
+        self.assertIn('reservation.proof_invalid', str(refused))
+        self.assert_untouched(node)
 
     def test_server_of_another_project_is_refused(self) -> None:
         """With the reason."""

@@ -21,8 +21,8 @@
  *     &book=gold&hosts=2&start=...&end=...     a booking as it is filled in
  *     &name=...&condition=...&rack=...&node=...         and what else it asks
  *     &most=4&dates=open&hours=72          a range of hosts, and how dates are
- *     &find=gold&hosts=2&hours=72&start=...&end=...&name=...&condition=...
- *                                                                   a search
+ *     &find=gold&hosts=2&most=4&hours=72&start=...&end=...
+ *     &name=...&condition=...                                       a search
  */
 
 import {LONGEST} from './timeline.js';
@@ -83,6 +83,7 @@ function panelOf(asked) {
         name: (asked.get('name') ?? '').slice(0, LONGEST_NAME),
         typed: (asked.get('condition') ?? '').slice(0, LONGEST_CONDITION),
         hosts: Math.max(1, Number.parseInt(asked.get('hosts'), 10) || 1),
+        most: Number.parseInt(asked.get('most'), 10) || null,
         hours: Number(asked.get('hours')) || null,
         start: Number.isNaN(start) ? null : start,
         end: Number.isNaN(end) ? null : end};
@@ -91,11 +92,10 @@ function panelOf(asked) {
   return asked.has('leases') ? {kind: 'leases'} : null;
 }
 
-/** Read what a booking asks for besides hosts, a window and a name. */
+/** Read what a booking asks for and a search does not. */
 function bookingOf(asked) {
   const node = asked.get('node');
   return {
-    most: Number.parseInt(asked.get('most'), 10) || null,
     dates: DATES.includes(asked.get('dates')) ? asked.get('dates') : 'fixed',
     rack: asked.get('rack'), onlyRack: asked.has('rack'),
     node, pinned: node !== null};

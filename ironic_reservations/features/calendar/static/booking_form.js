@@ -34,6 +34,11 @@ const RETRY_MS = 3000;
 /** The name of a lease without one. */
 export const UNNAMED = 'lease';
 export const ANY_CLASS = 'any class';
+export const NO_TIMES = 'Type from when until when you need them.';
+export const NO_LENGTH = 'Type how long you need the hosts: no longer than '
+  + 'the time between these.';
+export const LARGER_SECOND =
+  'The larger number of hosts comes second, or is left empty.';
 /** The ways to set dates, with the words for them. */
 const DATES = {
   fixed: 'exactly these',
@@ -115,9 +120,7 @@ export class BookingForm {
       value: toInput(seconds), title: utc(seconds)});
     this.fields = {
       hosts: number, choice, length: lasts.length, unit: lasts.unit,
-      most: element('input', {
-        id: 'book-most', type: 'number', min: 1, max: 100000,
-        value: draft.most}),
+      most: mostHosts('book-most', draft.most),
       dates: element('select', {id: 'book-dates'}, ...Object.entries(DATES).map(
         ([value, words]) => element(
           'option', {value, selected: value === draft.dates}, words))),
@@ -265,17 +268,16 @@ export class BookingForm {
       return 'Type how many hosts you need: a number from 1 on.';
     }
     if (draft.most !== null && !(draft.most >= draft.hosts)) {
-      return 'The larger number of hosts comes second, or is left empty.';
+      return LARGER_SECOND;
     }
     if (!(draft.start && draft.end)) {
-      return 'Type from when until when you need them.';
+      return NO_TIMES;
     }
     if (draft.end <= draft.start) {
       return 'The end must be later than the start.';
     }
     if (!(this.lasts > 0 && this.lasts <= draft.end - draft.start)) {
-      return 'Type how long you need the hosts: no longer than the time '
-        + 'between these.';
+      return NO_LENGTH;
     }
     if (!readable(draft.typed)) {
       return UNREADABLE;
@@ -362,11 +364,9 @@ export class BookingForm {
   /** Return how many hosts are granted: "3 hosts", or "3 of 2 to 4 hosts". */
   grantedHosts(lease) {
     const {hosts, most} = this.draft;
-    if (most === null || most === hosts) {
-      return count(hosts, 'host');
-    }
-    return `${lease.reservations[0].nodes.length} of ${hosts} to ${
-      count(most, 'host')}`;
+    const granted = most === null || most === hosts ? ''
+      : `${lease.reservations[0].nodes.length} of `;
+    return `${granted}${hostsText(hosts, most)}`;
   }
 
   /** Say when a lease would be whose dates are not simply those typed in. */
@@ -375,12 +375,8 @@ export class BookingForm {
     if (dates === 'fixed' || (dates === 'queue' && !lease.queued)) {
       return null;
     }
-    return element(
-      'p', {}, dates === 'open'
-        ? `Planned${lease.fixed ? '' : ' for now'}: `
-        : 'These times are taken. It waits, and starts at the latest: ',
-      timeElement(read(lease.start_date)), ' – ',
-      timeElement(read(lease.end_date)), '.');
+    return dates === 'open' ? planText(lease) : windowText(
+      'These times are taken. It waits, and starts at the latest: ', lease);
   }
 
   async book() {
@@ -423,8 +419,30 @@ export class BookingForm {
   }
 }
 
+/** Return for when a lease is planned whose dates are open. */
+export function planText(lease) {
+  return windowText(`Planned${lease.fixed ? '' : ' for now'}: `, lease);
+}
+
+function windowText(words, lease) {
+  return element('p', {}, words, timeElement(read(lease.start_date)), ' – ',
+                 timeElement(read(lease.end_date)), '.');
+}
+
+/** Return a number of hosts: "3 hosts", or "2 to 4 hosts". */
+export function hostsText(hosts, most) {
+  return most === null || most === hosts ? count(hosts, 'host')
+    : `${hosts} to ${count(most, 'host')}`;
+}
+
+/** Return a field for the larger number of a range of hosts. */
+export function mostHosts(id, most) {
+  return element('input', {id, type: 'number', min: 1, max: 100000,
+                           value: most});
+}
+
 /** Return the time of a field; an hour that comes twice stays which it is. */
-function edgeOf(input, before) {
+export function edgeOf(input, before) {
   return before && input.value === toInput(before)
     ? before : fromInput(input.value);
 }

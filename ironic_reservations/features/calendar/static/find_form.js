@@ -13,12 +13,13 @@
  */
 /**
  * The search: "4 hosts of gold for 3 days, some time between Monday and the
- * 20th", and the earliest slots as a list, each a click from booked.  The list
- * is always that of the form: it is emptied and read again with each change.
+ * 20th", and the earliest slots as a list, each a click from booked; so is a
+ * lease at any time of the window.  The list is always that of the form: it is
+ * emptied and read again with each change.
  */
 
-import {ANY_CLASS, classChoice, field, lengthFields, UNNAMED}
-  from './booking_form.js';
+import {ANY_CLASS, classChoice, field, hostsText, LARGER_SECOND, lengthFields,
+        mostHosts, UNNAMED} from './booking_form.js';
 import {element, fill} from './elements.js';
 import {notice} from './notice.js';
 import {openPanel} from './panel.js';
@@ -52,6 +53,7 @@ export class FindForm {
       typed: condition.input, length: lasts.length, unit: lasts.unit,
       hosts: element('input', {id: 'find-hosts', type: 'number', min: 1,
                                required: true, value: wanted.hosts ?? 1}),
+      most: mostHosts('find-most', wanted.most),
       choice: classChoice('find-class', fleet, wanted.resourceClass),
       start: timeInput('find-start', start),
       end: timeInput('find-end', wanted.end ?? start + 14 * DAY),
@@ -68,7 +70,9 @@ export class FindForm {
           event.preventDefault();
           this.find();
         }},
-      element('div.pair', {}, field('find-hosts', 'Hosts', this.fields.hosts),
+      element('div.three', {},
+              field('find-hosts', 'Hosts', this.fields.hosts),
+              field('find-most', 'or up to', this.fields.most),
               field('find-class', 'of class', this.fields.choice)),
       element('div.pair', {}, ...lasts.parts),
       field('find-start', 'some time between', this.fields.start),
@@ -90,6 +94,7 @@ export class FindForm {
     return {
       kind: 'find', resourceClass: fields.choice.value,
       hosts: Number(fields.hosts.value),
+      most: fields.most.value ? Number(fields.most.value) : null,
       hours: Number(fields.length.value) * Number(fields.unit.value),
       start: fromInput(fields.start.value), end: fromInput(fields.end.value),
       name: fields.name.value.trim(), typed: fields.typed.value.trim()};
@@ -129,6 +134,11 @@ export class FindForm {
       fill(this.result, element(
         'p.failed', {}, 'Type how many hosts, for how long, and an end that '
         + 'is later than the start.'));
+      return;
+    }
+    if (wanted.most !== null && !(Number.isInteger(wanted.most)
+                                  && wanted.most >= wanted.hosts)) {
+      fill(this.result, element('p.failed', {}, LARGER_SECOND));
       return;
     }
     if (!readable(wanted.typed)) {
@@ -185,7 +195,17 @@ export class FindForm {
             onpointerleave: () => this.light(null)},
           element('strong', {}, timeElement(slot.start)),
           element('span', {}, 'until ', timeElement(slot.end)),
-          element('span', {}, what))))));
+          element('span', {}, what))))),
+      element('h3', {}, 'Or any time between these — its dates stay open'),
+      element(
+        'button.offer', {type: 'button', onclick: () => this.book(wanted),
+                         'aria-describedby': 'find-open-note'},
+        element('strong', {}, timeElement(wanted.start)),
+        element('span', {}, 'until ', timeElement(wanted.end)),
+        element('span', {}, what)),
+      element('p.note', {id: 'find-open-note'},
+              'It is planned at the earliest, and may move in that time to '
+              + 'make room for others, until its dates are fixed.'));
   }
 
   /** Say why there is none, and what may help. */
@@ -207,20 +227,21 @@ export class FindForm {
     this.page.board.later();
   }
 
-  async book(wanted, slot) {
+  /** Book a slot, or any time of the window where there is none. */
+  async book(wanted, slot = null) {
     const {page} = this;
+    const {start, end} = slot ?? wanted;
+    const first = start <= page.fleet.now() ? 'now' : write(start);
     let lease;
     try {
       lease = await bookOnce({
         name: wanted.name || UNNAMED,
-        start_date: slot.start <= page.fleet.now() ? 'now'
-          : write(slot.start),
-        end_date: write(slot.end),
+        ...(slot ? {start_date: first, end_date: write(end), events: []}
+          : {between: [first, write(end)], duration: wanted.hours * 3600}),
         reservations: [{
           resource_type: 'physical:host', min: wanted.hosts,
-          max: wanted.hosts, hypervisor_properties: '',
-          resource_properties: textFor(wanted)}],
-        events: []}, page.fleet.now());
+          max: wanted.most ?? wanted.hosts, hypervisor_properties: '',
+          resource_properties: textFor(wanted)}]}, page.fleet.now());
     } catch (failure) {
       this.forget();
       fill(this.result,
@@ -241,8 +262,8 @@ export class FindForm {
 }
 
 /** Return what a slot books: "4 hosts of gold for 3 d, as “training”". */
-function bookingOf({hosts, resourceClass, hours, name, typed}) {
-  return `${count(hosts, 'host')} of ${resourceClass || ANY_CLASS}${
+function bookingOf({hosts, most, resourceClass, hours, name, typed}) {
+  return `${hostsText(hosts, most)} of ${resourceClass || ANY_CLASS}${
     withText(typed)} for ${duration(hours * 3600)}, as “${name || UNNAMED}”`;
 }
 

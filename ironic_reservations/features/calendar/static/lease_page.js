@@ -16,7 +16,7 @@
  * commands to use it, its history, and all that can be done to it.
  */
 
-import {field} from './booking_form.js';
+import {field, planText} from './booking_form.js';
 import {copyable} from './copyable.js';
 import {DryRun, refused} from './dry_run.js';
 import {element, fill} from './elements.js';
@@ -28,8 +28,8 @@ import {asksForClassAlone, classOf} from './properties.js';
 import {ask} from './question.js';
 import {blockerList, blockersOf, count, sentence} from './refusal_text.js';
 import {get, send} from './requests.js';
-import {duration, fromInput, read, timeElement, toInput, write}
-  from './times.js';
+import {duration, read, timeElement} from './times.js';
+import {TimesForm} from './times_form.js';
 import {changeOnce} from './write_once.js';
 
 const EVENTS = {
@@ -243,7 +243,7 @@ export class LeasePage {
 
   /** Say how its dates may still change by themselves. */
   openDates(now) {
-    const {queued, between, fixed} = this.lease;
+    const {queued, between, fixed, fix_before: before} = this.lease;
     if (this.isOver || this.start <= now) {
       return null;
     }
@@ -257,7 +257,8 @@ export class LeasePage {
     const [earliest, latest] = between.map(read);
     return element(
       'p.waiting', {}, 'Its dates are open: it may move between ',
-      timeElement(earliest), ' and ', timeElement(latest), '.');
+      timeElement(earliest), ' and ', timeElement(latest),
+      before ? `, until ${duration(before)} before its start.` : '.');
   }
 
   actions() {
@@ -297,57 +298,50 @@ export class LeasePage {
   }
 
   editTimes() {
-    const now = this.page.fleet.now();
-    // NOTE: as they are now; somebody else may change them meanwhile.
-    const before = {start: toInput(this.start), end: toInput(this.end)};
-    let started = this.start <= now;
-    const start = element('input', {
-      id: 'lease-start', type: 'datetime-local', step: 60, required: true,
-      value: before.start, disabled: started});
-    const end = element('input', {
-      id: 'lease-end', type: 'datetime-local', step: 60, required: true,
-      value: before.end});
-    const note = element('p.note', {hidden: !started},
-                         'It has started: only its end can change.');
+    const form = new TimesForm(this.lease, this.page.fleet.now());
     const verdict = element('div.verdict', {role: 'status'});
     const buttons = this.editButtons('Change');
     const submit = buttons.lastChild;
-    const change = () => ({
-      ...(started || start.value === before.start ? {}
-        : {start_date: write(fromInput(start.value))}),
-      ...(end.value === before.end ? {}
-        : {end_date: write(fromInput(end.value))})});
-    const dryRun = new DryRun((found) => showChange(
-      this, verdict, submit, found));
+    const dryRun = new DryRun((found) => {
+      showChange(this, verdict, submit, found);
+      if (found?.granted && form.isOpen) {
+        verdict.append(planText(found.lease));
+      }
+    });
     const tryIt = () => {
       submit.disabled = true;
-      if (start.value && end.value && Object.keys(change()).length) {
-        dryRun.ask({method: 'PUT', path: `leases/${this.lease.id}`,
-                    body: change()});
-      } else {
+      const wrong = form.mistake();
+      if (wrong || !Object.keys(form.change()).length) {
         dryRun.cancel();
-        fill(verdict);
+        verdict.className = 'verdict';
+        fill(verdict, wrong && element('p', {}, wrong));
+      } else {
+        dryRun.ask({method: 'PUT', path: `leases/${this.lease.id}`,
+                    body: form.change()});
       }
     };
     submit.disabled = true;
     this.tryAgain = tryIt;
     this.lockStart = () => {
-      if (!started) {
-        started = true;
-        Object.assign(start, {value: before.start, disabled: true});
-        note.hidden = false;
+      if (form.lock()) {
         tryIt();
       }
     };
     this.edit(element(
-      'form', {oninput: tryIt, onsubmit: (event) => {
-        event.preventDefault();
-        this.write(change(), 'Changed.');
-      }},
-      field('lease-start', 'From', start),
-      note,
-      field('lease-end', 'Until', end), verdict, buttons));
-    (started ? end : start).focus();
+      'form', {
+        novalidate: true,
+        oninput: (event) => {
+          form.typed(event.target);
+          tryIt();
+        },
+        onsubmit: (event) => {
+          event.preventDefault();
+          if (!submit.disabled) {
+            this.write(form.change(), 'Changed.');
+          }
+        }},
+      ...form.parts, verdict, buttons));
+    form.first.focus();
   }
 
   edit(form) {

@@ -15,7 +15,7 @@
  * Requests to the service: the session, and the API behind it.
  */
 
-const VERSION = 'baremetal-reservation 1.27';
+const VERSION = 'baremetal-reservation 1.28';
 const PATIENCE_MS = 30000;
 const LEASES_VERSION = `reservation 1.0, ${VERSION}`;
 

@@ -121,12 +121,11 @@ class ReservingIronicDriver(driver.IronicDriver):
     def _service(self) -> service.Service:
         return service.Service(self.ironic_connection)
 
-    def _reserved(self, instance: Any) -> str:
+    def _reserved(self, instance: Any) -> proofs.Proof:
         """Find or make what lets the server have its node."""
         try:
-            return (naming.of_flavor(instance.flavor.extra_specs)
-                    or naming.of_request(instance)
-                    or self._find_or_make(instance))
+            return (_named(instance)
+                    or proofs.Proof(self._find_or_make(instance)))
         except (service.Refused, service.Unanswered, ValueError) as exc:
             raise _unavailable(instance, exc) from exc
 
@@ -153,19 +152,19 @@ class ReservingIronicDriver(driver.IronicDriver):
             return found
         return made.uuid
 
-    def _known(self, instance: Any) -> str | None:
+    def _known(self, instance: Any) -> proofs.Proof | None:
         """Find what lets the server have its node; makes nothing.
 
         NOTE: what was named may be over by now, and is refused then, even
         where nothing has to be shown any more.
         """
-        named = (naming.of_flavor(instance.flavor.extra_specs)
-                 or naming.of_request(instance))
-        if named is not None and self._has(named, instance.node):
+        named = _named(instance)
+        if named is not None and self._has(named.ident, instance.node):
             return named
-        return (self._of_instance(instance)
-                or self._service.lease_reservation_on(instance.node,
-                                                      instance.project_id))
+        found = (self._of_instance(instance)
+                 or self._service.lease_reservation_on(instance.node,
+                                                       instance.project_id))
+        return None if found is None else proofs.Proof(found)
 
     def _has(self, ident: str, node_uuid: str) -> bool:
         try:
@@ -180,7 +179,7 @@ class ReservingIronicDriver(driver.IronicDriver):
 
     def _shown_if_known(self, instance: Any) -> Any:
         """Show what is known where the server is taken off its node."""
-        def find() -> str | None:
+        def find() -> proofs.Proof | None:
             return self._tried(instance, lambda: self._known(instance))
         return self._proofs.shown(instance.node, find)
 
@@ -204,6 +203,20 @@ class ReservingIronicDriver(driver.IronicDriver):
             LOG.warning('The reservation of the server ends by itself later: '
                         '%s', exc, instance=instance)
             return None
+
+
+def _named(instance: Any) -> proofs.Proof | None:
+    """Return what the flavor or the request of a server names.
+
+    NOTE: whoever knows an id can write it into a request, and the service
+    accepts all proofs from us, so it is told for which project this one is.
+    """
+    leased = naming.of_flavor(instance.flavor.extra_specs)
+    if leased is not None:
+        return proofs.Proof(leased)
+    hinted = naming.of_request(instance)
+    return (None if hinted is None
+            else proofs.Proof(hinted, instance.project_id))
 
 
 def _unavailable(instance: Any, why: Exception) -> Exception:

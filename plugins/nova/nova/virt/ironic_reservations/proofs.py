@@ -18,12 +18,36 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
+import dataclasses
 import functools
 import threading
 from typing import Any
 from urllib import parse
 
 HEADER = 'OpenStack-Baremetal-Reservation'
+#: Names the project that has chosen the proof.
+PROJECT_HEADER = 'OpenStack-Baremetal-Reservation-Project'
+
+
+@dataclasses.dataclass(frozen=True)
+class Proof:
+    """What a request shows.
+
+    :ivar ident: of a reservation or a lease reservation.
+    :ivar project_id: the project that has chosen it, which must be entitled
+        to it; ``None``: it was not chosen by a user.
+    """
+
+    ident: str
+    project_id: str | None = None
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers that show it."""
+        shown = {HEADER: self.ident}
+        if self.project_id is not None:
+            shown[PROJECT_HEADER] = self.project_id
+        return shown
 
 
 class Proofs:
@@ -38,7 +62,7 @@ class Proofs:
 
     @contextlib.contextmanager
     def shown(self, node_uuid: str,
-              find: Callable[[], str | None]) -> Iterator[None]:
+              find: Callable[[], Proof | None]) -> Iterator[None]:
         """Show a reservation where this thread changes a node.
 
         :param find: gives what to show, ``None`` for nothing. Called once,
@@ -66,9 +90,9 @@ class Proofs:
             return send(url, method, *args, **how)
         headers: Mapping[str, str] = how.get('headers') or {}
         return send(url, method, *args, **{
-            **how, 'headers': {**headers, HEADER: proof}})
+            **how, 'headers': {**headers, **proof.headers}})
 
-    def _of(self, url: str, method: str) -> str | None:
+    def _of(self, url: str, method: str) -> Proof | None:
         current = getattr(self._local, 'current', None)
         if current is None:
             return None
@@ -78,6 +102,6 @@ class Proofs:
         if (method == 'PATCH' and segments[-2:] == node
                 or method == 'PUT'
                 and segments[-4:] == [*node, 'states', 'provision']):
-            found: str | None = find()
+            found: Proof | None = find()
             return found
         return None
