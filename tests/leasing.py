@@ -373,8 +373,9 @@ class Leasing:
         """Return the nodes and leases of which it knows what is not so."""
         now = self.world.clock()
         held = shown(self.engine.snapshots.snapshot(self.engine.database, now))
-        read = shown(cache.SnapshotCache(self.engine.conf).snapshot(
-            self.engine.database, now))
+        read = shown(cache.SnapshotCache(
+            self.engine.conf, self.engine.all_features).snapshot(
+                self.engine.database, now))
         held.update((each.id, each) for each in lease_find.page(self.engine))
         with self.engine.database.snapshot() as connection:
             read.update((each.id, each) for each in db_leases.read_page(

@@ -105,7 +105,8 @@ def build(conf: cfg.ConfigOpts,
                   clock=clock or db_clock.DatabaseClock(
                       database, conf.database.max_clock_skew),
                   announcer=announce.Announcer(conf, features),
-                  snapshots=cache.SnapshotCache(conf), ironic=ironic,
+                  snapshots=cache.SnapshotCache(conf, features),
+                  ironic=ironic,
                   placement=(placement_client.Placement.over_http(conf)
                              if conf.placement.enabled else None),
                   nova=(nova_client.Nova.over_http(conf)

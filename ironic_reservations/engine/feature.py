@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from ironic_reservations.engine import lost_promises
     from ironic_reservations.engine.lease_cycle import context as lease_context
     from ironic_reservations.engine.leases import ladder
+    from ironic_reservations.engine.snapshots import host_limits
 
 #: Values that features keep from one attempt of a request to the next.
 Memory = MutableMapping[Hashable, object]
@@ -127,6 +128,13 @@ class Feature:
         """Return what is known of earlier copies of a request.
 
         :raises ReservationError: another request had the same key.
+        """
+        return None
+
+    def narrow(self, conf: cfg.ConfigOpts) -> host_limits.HostLimits | None:
+        """Return limits of the hosts that projects may have.
+
+        A process keeps them with its hosts; they have no hosts yet.
         """
         return None
 

@@ -40,4 +40,5 @@ class TestPage(testtools.TestCase):
         self.assertEqual((3600, False), (terms.warn_before, terms.whole))
 
     def test_it_is_off_by_default(self):
-        self.assertIsNone(no_show.terms(project_conf.load(config_files=[])))
+        self.assertFalse(project_conf.load(
+            config_files=[]).leases.no_show_after)

@@ -63,6 +63,7 @@ import collections
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 import contextlib
 import datetime
 import gc
@@ -78,9 +79,11 @@ from ironic_reservations.db import changes as db_changes
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.engine import feature
 from ironic_reservations.engine import lost_requests
 from ironic_reservations.engine import seen as seen_module
 from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.snapshots import host_limits
 from ironic_reservations.engine.snapshots import node_versions
 from ironic_reservations.engine.snapshots import readings
 from ironic_reservations.engine.snapshots import rows
@@ -111,13 +114,16 @@ class _OtherServerError(_OtherHistoryError):
 class SnapshotCache:
     """The snapshot of a process.
 
-    :param conf: [leases] cleaning_time, owner_notice.
+    :param conf: [leases] cleaning_time, and the options of the features.
+    :param features: may limit the hosts that projects may have.
     :ivar other_histories: how often the database was found to have another
         history.
     """
 
-    def __init__(self, conf: cfg.ConfigOpts) -> None:
+    def __init__(self, conf: cfg.ConfigOpts,
+                 features: Sequence[feature.Feature] = ()) -> None:
         self._conf = conf
+        self._features = features
         self.other_histories = 0
         self._begin_process()
 
@@ -144,7 +150,10 @@ class SnapshotCache:
         self._forgotten += 1
         self._versions = node_versions.Versions()
         self._changes = seen_changes.SeenChanges()
-        self._copy = working_copy.WorkingCopy(self._conf)
+        self._copy = working_copy.WorkingCopy(self._conf, next(
+            (limits for each in self._features
+             if (limits := each.narrow(self._conf)) is not None),
+            host_limits.HostLimits()))
         #: When all nodes were compared.
         self._compared: float | None = None
 

@@ -24,8 +24,8 @@ import uuid as uuid_module
 from oslo_config import cfg
 
 from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.snapshots import host_limits
 from ironic_reservations.engine.snapshots import node_versions
-from ironic_reservations.features.owners import lent_hosts
 from ironic_reservations.model import instants
 from ironic_reservations.model import inventories
 from ironic_reservations.model import leases
@@ -46,11 +46,13 @@ _LAST = 1 << 62
 class WorkingCopy:
     """All hosts and their promises, until a change.
 
-    :param conf: [leases] cleaning_time, owner_notice.
+    :param conf: [leases] cleaning_time.
+    :param limits: of a feature, without hosts yet.
     :ivar drawn: how many bookings have been drawn.
     """
 
-    def __init__(self, conf: cfg.ConfigOpts) -> None:
+    def __init__(self, conf: cfg.ConfigOpts,
+                 limits: host_limits.HostLimits) -> None:
         self._conf = conf
         self.drawn = 0
         self._numbers: dict[str, int] = {}
@@ -59,7 +61,7 @@ class WorkingCopy:
         self._known: list[requirements.Described | None] = []
         self._rows: list[host_states.DrawnRows] = []
         self._sets: dict[requirements.Requirement, int] = {}
-        self._lent = lent_hosts.LentHosts(conf)
+        self._limits = limits
         self._draft = timeline.Draft.empty([])
         self._ready = self._usable = 0
         self._turns: list[tuple[int, int]] = []
@@ -204,7 +206,7 @@ class WorkingCopy:
             self._usable, dict(self._sets), compared, snapshots.State(
                 sums, frozenset(self._busy), self._next_turn(), margin,
                 '' if instant >= self._latest else uuid_module.uuid4().hex),
-            self._lent.loans(instant))
+            self._limits.loans(instant))
 
     def _next_turn(self) -> int | None:
         while self._turns and self._due.get(
@@ -233,14 +235,12 @@ class WorkingCopy:
         self._seen = None
         self._states[number] = here
         self._note_use(number, here)
-        owned = self._lent.put(number, None if here is None
-                               else here.host.node.owner or None)
+        changed = self._limits.put(number, here)
         if known == self._known[number]:
-            return owned
+            return changed
         self._known[number] = known
         self._drawn = None
         self._draft.resize(number, _capacity(known))
-        changed = owned
         for requirement, members in self._sets.items():
             meets = known is not None and requirement.met_by(known)
             if meets != bool(members & bit):
@@ -307,7 +307,7 @@ class WorkingCopy:
             if requirement is not last:
                 last = requirement
                 self._set(requirement)
-        drawn, longer = self._lent.narrow(here, instance_host_states.draw(
+        drawn, longer = self._limits.narrow(here, instance_host_states.draw(
             here, number, now, margin, self._sets.__getitem__,
             self._rows[number]), now, margin)
         self._draft.draw(number, drawn)

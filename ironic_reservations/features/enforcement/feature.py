@@ -56,6 +56,11 @@ class _Part(feature.Part):
 class Enforcement(feature.Feature):
     """The enforcement service of the operator."""
 
+    def is_on(self, engine: Engine) -> bool:
+        """Return whether the service is asked, or receives reports."""
+        return (engine.conf.leases.enforcement_url is not None
+                or enforcement_commits.wanted(engine.conf))
+
     def before(self, engine: Engine, change: change_module.Change,
                memory: feature.Memory) -> None:
         """Ask the service, once for the same terms of a request.

@@ -80,6 +80,11 @@ class _Part(feature.Part):
 class Limits(feature.Feature):
     """The limits of projects on their leases and reservations."""
 
+    def is_on(self, engine: Engine) -> bool:
+        """Return whether projects are limited."""
+        limited: bool = engine.conf.leases.project_limits
+        return limited
+
     def allowed(self, engine: Engine, group: str,
                 projects: bool) -> limits.Limits:
         """Return the limits that the operator has configured."""

@@ -24,6 +24,10 @@ from ironic_reservations.model import leases
 class NoShow(feature.Feature):
     """Leases that use none of their nodes."""
 
+    def is_on(self, engine: Engine) -> bool:
+        """Return whether unused nodes are released."""
+        return bool(engine.conf.leases.no_show_after)
+
     def watch(self, context: lease_context.Context,
               lease: leases.Lease) -> lease_context.Outcome:
         """Warn of nodes that are not deployed, or release them."""

@@ -65,12 +65,11 @@ _PASSES = 'no_show'
 _NAMED = 100
 
 
-def terms(conf: cfg.ConfigOpts) -> no_show.Terms | None:
-    """Return the options of the operator; ``None``: nothing is released."""
-    after = conf.leases.no_show_after
-    return no_show.Terms(after, conf.leases.no_show_warn_before,
-                         conf.leases.no_show_release == 'lease'
-                         ) if after else None
+def terms(conf: cfg.ConfigOpts) -> no_show.Terms:
+    """Return the options of the operator."""
+    return no_show.Terms(conf.leases.no_show_after,
+                         conf.leases.no_show_warn_before,
+                         conf.leases.no_show_release == 'lease')
 
 
 def gap(conf: cfg.ConfigOpts) -> datetime.timedelta:
@@ -89,10 +88,7 @@ def wake(engine: Engine) -> None:
 
     :raises Conflict: another transaction was in the way.
     """
-    allowed = terms(engine.conf)
-    if allowed is None:
-        return
-    now = engine.clock()
+    allowed, now = terms(engine.conf), engine.clock()
     unbroken = _record_pass(engine, now)
     with engine.database.read() as connection:
         due = db_no_shows.read_due(connection, allowed, now, unbroken)
@@ -172,8 +168,7 @@ def watch(context: lease_context.Context,
     """
     engine, allowed = context.engine, terms(context.engine.conf)
     now = engine.clock()
-    if (allowed is None or lease.status is not leases.LeaseStatus.ACTIVE
-            or lease.end <= now):
+    if lease.status is not leases.LeaseStatus.ACTIVE or lease.end <= now:
         return lease_context.Outcome()
     there = {booking.uuid: booking for booking in lease.bookings
              if booking.state is not _ENDING}

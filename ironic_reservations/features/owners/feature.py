@@ -18,16 +18,23 @@ from collections.abc import Collection
 from collections.abc import Mapping
 import datetime
 
+from oslo_config import cfg
+
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
 from ironic_reservations.features.owners import asked_back
 from ironic_reservations.features.owners import lent
+from ironic_reservations.features.owners import lent_hosts
 from ironic_reservations.model import leases
 
 
 class Owners(feature.Feature):
     """Hosts that their owners lend, and want back."""
+
+    def narrow(self, conf: cfg.ConfigOpts) -> lent_hosts.LentHosts:
+        """Return the owners of the hosts of a process."""
+        return lent_hosts.LentHosts(conf)
 
     def lent(self, engine: Engine, found: Collection[leases.Lease]
              ) -> Mapping[str, Mapping[str, datetime.datetime]]:

@@ -19,6 +19,7 @@ import datetime
 
 from oslo_config import cfg
 
+from ironic_reservations.engine.snapshots import host_limits
 from ironic_reservations.model import instants
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_states
@@ -28,7 +29,7 @@ from ironic_reservations.planner import loans as loans_module
 _SETS = 1000
 
 
-class LentHosts:
+class LentHosts(host_limits.HostLimits):
     """The owners of all hosts.
 
     :param conf: [leases] owner_notice.
@@ -41,11 +42,9 @@ class LentHosts:
         self._owners: dict[int, str | None] = {}
         self._narrowed: dict[tuple[int, str | None], int] = {}
 
-    def put(self, number: int, owner: str | None) -> bool:
-        """Set the owner of a host.
-
-        :returns: whether that changes the hosts that others may have.
-        """
+    def put(self, number: int, here: host_states.HostState | None) -> bool:
+        """Set the owner of a host."""
+        owner = None if here is None else here.host.node.owner or None
         before = self._owners.get(number)
         if owner == before:
             return False
@@ -74,9 +73,6 @@ class LentHosts:
 
         A booking may stay on its present host, even if that has got another
         owner, and a plan may move it away and back.
-
-        :returns: the bookings, and the instant from which some of them may
-            move to more hosts.
         """
         notice = self._notice()
         if not (self._owned and notice):

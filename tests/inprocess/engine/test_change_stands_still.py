@@ -60,6 +60,7 @@ class TestStandsStill(open_dates.TestCase):
         self.assertIsNotNone(self.leasing.reload(lease).between.fix_at)
 
     def test_enforcement_service_is_asked_for_the_start_that_it_gets(self):
+        self.configure(enforcement_commit_url='http://127.0.0.1:1/')
         self.leasing.hosts(1)
         asked = []
         lease = self.flexible(1, 3, 2)
@@ -117,9 +118,7 @@ class TestStandsStill(open_dates.TestCase):
         self.assertEqual((0, 2 + 1 / 3600), self.hours(lease))
 
     def test_extension_notice_holds_where_the_extension_is_written(self):
-        for name, value in (('extension_notice', 3600),
-                            ('project_limits', True)):
-            self.engine.conf.set_override(name, value, 'leases')
+        self.configure(extension_notice=3600, project_limits=True)
         self.leasing.hosts(1)
         lease = self.active(5)
         self.world.clock.now = leasing.at(3)

@@ -31,9 +31,7 @@ class TestHorizonLowered(open_dates.TestCase):
         self.assertEqual((10, 14), self.hours(self.loose))
 
     def _lower(self, hours):
-        for option, value in (('project_limits', True),
-                              ('max_horizon', hours * 3600)):
-            self.world.conf.set_override(option, value, 'leases')
+        self.configure(project_limits=True, max_horizon=hours * 3600)
 
     def _more(self):
         (reservation,) = self.loose.reservations

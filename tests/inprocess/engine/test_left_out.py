@@ -22,6 +22,9 @@ import fixtures
 
 from ironic_reservations.features import in_order
 from ironic_reservations.features.audit import feature as audit
+from ironic_reservations.features.enforcement import feature as enforcement
+from ironic_reservations.features.limits import feature as limits
+from ironic_reservations.features.no_show import feature as no_show
 from ironic_reservations.features.placement import feature as placement
 from tests.inprocess.engine import timelines
 
@@ -42,14 +45,23 @@ class TestSwitchedOff(timelines.TestCase):
             list(map(type, engine.features)))
 
     def test_by_default(self) -> None:
-        self._are_off(placement.Placement)
+        self.configure(project_limits=True)
+        self._are_off(no_show.NoShow, placement.Placement,
+                      enforcement.Enforcement)
 
     def test_audit(self) -> None:
         self.begin(audit__log=False)
-        self._are_off(audit.Audit, placement.Placement)
+        self._are_off(limits.Limits, no_show.NoShow, audit.Audit,
+                      placement.Placement, enforcement.Enforcement)
 
     def test_none(self) -> None:
+        self.configure(project_limits=True, no_show_after={'*': 60},
+                       enforcement_commit_url='http://127.0.0.1:1/')
         self._are_off(placement=object())
+
+    def test_service_that_only_permits(self) -> None:
+        self.configure(enforcement_url='http://127.0.0.1:1/')
+        self._are_off(limits.Limits, no_show.NoShow, placement.Placement)
 
 
 class _LeftOut(timelines.TestCase):

@@ -31,9 +31,7 @@ class TestSlidesWithinTheHorizon(open_dates.TestCase):
 
     def setUp(self):
         super().setUp()
-        for name, value in (('project_limits', True),
-                            ('max_horizon', 10 * 3600)):
-            self.engine.conf.set_override(name, value, 'leases')
+        self.configure(project_limits=True, max_horizon=10 * 3600)
         self.leasing.hosts(1)
 
     def test_for_a_new_lease(self):

@@ -133,6 +133,7 @@ class TestSlots(timelines.TestCase):
 
     def test_slots_are_within_the_limit_of_a_class_that_is_a_number(self):
         """A lease that asks for 4 counts for 4.0, too."""
+        self.configure(project_limits=True)
         self.leasing.hosts(3, resource_class='4')
         self.leasing.create(1, 2, leasing.wish(
             properties=leasing.of_class('4')))
@@ -144,6 +145,7 @@ class TestSlots(timelines.TestCase):
 
     def test_slots_are_within_the_limits_of_the_project(self):
         """What is refused for them is no slot, though there is room."""
+        self.configure(project_limits=True)
         self.leasing.hosts(3)
         self.leasing.create(1, 2, leasing.wish(2))
         free = self.slots(1, 9, 1, 1)

@@ -50,6 +50,7 @@ class TestCase(world.TestCase):
         """Change options of [leases], as another start of a process does."""
         for name, value in options.items():
             self.engine.conf.set_override(name, value, 'leases')
+        self.engine.__post_init__()
 
     def limit(self, hosts):
         """Limit how many hosts a project may have at once."""

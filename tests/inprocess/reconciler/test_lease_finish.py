@@ -106,13 +106,6 @@ class TestEnd(_Running):
         self.assertEqual([self.node], [
             row.node_uuid for row in again.bookings])
 
-    def test_end_is_told_to_the_service_of_the_operator(self):
-        with mock.patch.object(enforcement, 'on_end') as told:
-            self.work_at(4)
-            self.assertEqual(0, told.call_count)
-            self.goes_free()
-            self.assertEqual(1, told.call_count)
-
     def test_lessee_that_somebody_else_wrote_stays(self):
         self.ironic.change(self.node, lessee='other')
         self.work_at(4)
@@ -220,6 +213,18 @@ class TestEnd(_Running):
 
 
 @servers.also
+class TestEndOfPermitted(_Running):
+
+    options = {'leases__enforcement_commit_url': 'http://127.0.0.1:1/'}
+
+    def test_end_is_told_to_the_service_of_the_operator(self):
+        with mock.patch.object(enforcement, 'on_end') as told:
+            self.work_at(4)
+            self.assertEqual(0, told.call_count)
+            self.goes_free()
+            self.assertEqual(1, told.call_count)
+
+
 class TestRequestsUnderWay(leases.TestCase):
     """A deploy was let through, and Ironic has not answered it yet."""
 

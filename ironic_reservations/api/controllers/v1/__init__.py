@@ -46,7 +46,9 @@ class Controller(rest.Controller):
             engine, enforcer)
         api = rest.Api(engine, enforcer, sign_in, self.leases.find)
         self.of_features: list[rest.Route] = [
-            route for each in engine.features for route in each.routes(api)]
+            # Without limits, "/v1/limits" still has the usage.
+            route for each in engine.all_features
+            for route in each.routes(api)]
         for route in self.of_features:
             route.attach(self)
 
