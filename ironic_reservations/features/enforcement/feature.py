@@ -56,6 +56,13 @@ class _Part(feature.Part):
 class Enforcement(feature.Feature):
     """The enforcement service of the operator."""
 
+    concerns = (leases.Lease,)
+
+    def is_on(self, engine: Engine) -> bool:
+        """Return whether the operator has configured a service."""
+        return (engine.conf.leases.enforcement_url is not None
+                or enforcement_commits.wanted(engine.conf))
+
     def before(self, engine: Engine, change: change_module.Change,
                memory: feature.Memory) -> None:
         """Ask the service, once for the same terms of a request.

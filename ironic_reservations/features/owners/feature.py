@@ -29,6 +29,10 @@ from ironic_reservations.model import leases
 class Owners(feature.Feature):
     """Hosts that their owners lend, and want back."""
 
+    def is_on(self, engine: Engine) -> bool:
+        """Return whether owners can have their hosts back."""
+        return bool(engine.conf.leases.owner_notice)
+
     def lent(self, engine: Engine, found: Collection[leases.Lease]
              ) -> Mapping[str, Mapping[str, datetime.datetime]]:
         """Read the loans; see :mod:`.lent`."""
