@@ -18,7 +18,6 @@ from typing import Any
 
 import pecan
 
-from ironic_reservations.api import caller_limits
 from ironic_reservations.api import expose
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
@@ -57,8 +56,8 @@ class LimitsController(rest.Controller):
         if asked is not None:
             return configured.of(self._engine.conf, group,
                                  projects=self._enforcer.projects)
-        return caller_limits.of(self._engine, self._enforcer, call.context,
-                                group, call.context.project_id)
+        return self.limits_of(call.context, group,
+                              call.context.project_id)
 
 
 def _since(each: limit_usage.LimitUsage) -> int:

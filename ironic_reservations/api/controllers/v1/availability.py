@@ -19,7 +19,6 @@ from typing import Any
 import pecan
 
 from ironic_reservations import errors
-from ironic_reservations.api import caller_limits
 from ironic_reservations.api import expose
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
@@ -56,8 +55,9 @@ class AvailabilityController(rest.Controller):
         slots = self._slots(call)
         texts = (basic.given(asked.hypervisor_properties) or '',
                  basic.given(asked.resource_properties) or '')
-        visible_properties.check(self._engine, self._enforcer, context,
-                                 (texts,))
+        if any(texts):
+            visible_properties.check(self._engine, self._enforcer, context,
+                                     (texts,))
         if count is not None:
             texts = texts[0], default_condition.of(self._engine.conf,
                                                    texts[1])
@@ -66,9 +66,8 @@ class AvailabilityController(rest.Controller):
             hypervisor_properties=texts[0], resource_properties=texts[1],
             start=start, end=end, count=count, duration=duration,
             slots=slots, caller=availability.Caller(
-                context.project_id, caller_limits.of(
-                    self._engine, self._enforcer, context, 'leases',
-                    context.project_id)))
+                context.project_id, self.limits_of(
+                    context, 'leases', context.project_id)))
         document: dict[str, Any] = {
             'start_date': dates.write(start), 'end_date': dates.write(end),
             'classes': [_shape(each) for each in found.classes],

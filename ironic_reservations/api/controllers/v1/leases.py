@@ -27,7 +27,6 @@ import pecan
 
 from ironic_reservations import errors
 from ironic_reservations import policies
-from ironic_reservations.api import caller_limits
 from ironic_reservations.api import expose
 from ironic_reservations.api import request_key
 from ironic_reservations.api import url
@@ -76,13 +75,14 @@ class LeasesController(rest.Controller):
             call.own_minor)
         if request.priority and self._enforcer.projects:
             self._authorize(call, 'set_priority')
-        visible_properties.check(
-            self._engine, self._enforcer, context,
-            ((requested.hypervisor_properties, requested.resource_properties)
-             for requested in request.reservations))
-        request = default_condition.added(self._engine.conf, request)
-        allowed = caller_limits.of(self._engine, self._enforcer, context,
-                                   'leases', context.project_id)
+        if texts := [
+                pair for each in request.reservations if any(pair := (
+                    each.hypervisor_properties, each.resource_properties))]:
+            visible_properties.check(self._engine, self._enforcer, context,
+                                     texts)
+        if self._engine.conf.leases.default_resource_properties:
+            request = default_condition.added(self._engine.conf, request)
+        allowed = self.limits_of(context, 'leases', context.project_id)
         with self._blockers_named(call):
             if basic.given(call.query.dry_run):
                 return self._rehearsed(call, lease_create.rehearse(
@@ -158,10 +158,10 @@ class LeasesController(rest.Controller):
                 call.document, self._engine.clock(),
                 functools.partial(self._nodes_of, found), call.own_minor),
             found)
-        visible_properties.check(self._engine, self._enforcer, call.context,
-                                 _new_texts(change, found))
-        allowed = caller_limits.of(self._engine, self._enforcer,
-                                   call.context, 'leases', found.project_id)
+        if texts := [*filter(any, _new_texts(change, found))]:
+            visible_properties.check(self._engine, self._enforcer,
+                                     call.context, texts)
+        allowed = self.limits_of(call.context, 'leases', found.project_id)
         with self._blockers_named(call):
             if basic.given(call.query.dry_run):
                 return self._rehearsed(call, lease_change.rehearse(
@@ -300,10 +300,11 @@ def _outside(engine: Engine, minor: int, found: Sequence[leases.Lease]
     """Read the facts that a version shows beyond Blazar's format."""
     if minor < versions.DEGRADED:
         return None
+    degraded = [each for each in found if each.degraded]
     return lease_shape.Outside(
-        lease_health.reasons(engine, found),
+        lease_health.reasons(engine, degraded) if degraded else {},
         None if minor < versions.LOANS else {
-            ident: ends for each in engine.features
+            ident: ends for each in engine.hooks['lent']
             for ident, ends in each.lent(engine, found).items()})
 
 

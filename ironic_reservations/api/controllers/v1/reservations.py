@@ -23,7 +23,6 @@ import pecan
 
 from ironic_reservations import errors
 from ironic_reservations import policies
-from ironic_reservations.api import caller_limits
 from ironic_reservations.api import expose
 from ironic_reservations.api import request_key
 from ironic_reservations.api import url
@@ -38,7 +37,6 @@ from ironic_reservations.engine.reservations import lifetime
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.engine.reservations import reserve
-from ironic_reservations.model import limits
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
@@ -72,8 +70,8 @@ class ReservationsController(rest.Controller):
         with self._metrics.picking():
             made = reserve.reserve(self._engine, request, sees,
                                    call.environ.get(OBSERVER),
-                                   _allowed(self._engine, self._enforcer,
-                                            call, context.project_id),
+                                   self.limits_of(context, 'reservations',
+                                                  context.project_id),
                                    _key(call, self._engine, request))
         base = url.root(call.environ, self._engine.conf)
         return expose.answer({'reservation': shaper(call.minor, base)(made)},
@@ -178,7 +176,7 @@ class ReservationsController(rest.Controller):
         return self._answer(call, renew.renew(
             self._engine, found.uuid, basic.given(wanted.expires_at),
             basic.given(wanted.ttl), found,
-            _allowed(self._engine, self._enforcer, call, found.project_id)))
+            self.limits_of(call.context, 'reservations', found.project_id)))
 
     @expose.expose()
     def delete(self, call: expose.Call, ident: str) -> pecan.Response:
@@ -233,13 +231,6 @@ def _key(call: expose.Call, engine: Engine,
         return None
     request_key.count(call, engine)
     return earlier.of_uuid(_KIND, request.project_id, request.uuid)
-
-
-def _allowed(engine: Engine, enforcer: policies.Enforcer, call: expose.Call,
-             project_id: str | None) -> limits.Limits:
-    """Return the limits of the caller."""
-    return caller_limits.of(engine, enforcer, call.context,
-                            'reservations', project_id)
 
 
 def _target(reservation: node_reservation.Reservation) -> dict[str, str]:
