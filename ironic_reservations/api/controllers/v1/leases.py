@@ -26,18 +26,17 @@ from urllib import parse
 import pecan
 
 from ironic_reservations import errors
-from ironic_reservations import policies
 from ironic_reservations.api import expose
 from ironic_reservations.api import request_key
 from ironic_reservations.api import url
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
-from ironic_reservations.api.controllers.v1 import lease_shape
 from ironic_reservations.api.controllers.v1 import visible_properties
 from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import dates
 from ironic_reservations.api.types import lease as lease_types
 from ironic_reservations.api.types import lease_body
+from ironic_reservations.api.types import lease_document
 from ironic_reservations.engine import default_condition
 from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
@@ -59,10 +58,6 @@ class LeasesController(rest.Controller):
     """The leases that the caller may see."""
 
     _policy = 'reservation:lease:'
-
-    def __init__(self, engine: Engine, enforcer: policies.Enforcer) -> None:
-        super().__init__(engine, enforcer)
-        self._texts = lease_shape.Texts()
 
     @expose.expose(query=lease_types.ChangeQuery, takes_body=True)
     def post(self, call: expose.Call) -> pecan.Response:
@@ -123,12 +118,8 @@ class LeasesController(rest.Controller):
             more['next'] = self._next(call, given and limit, page[-1].id,
                                       chosen)
         minor = call.own_minor
-        texts = ','.join(self._texts.write(page, minor, _outside(
-            self._engine, minor, page)))
-        return expose.written(
-            '{"leases":[' + texts + ']'
-            + ''.join(f',"{name}":{expose.dumps(value)}'
-                      for name, value in more.items()) + '}')
+        return expose.listing('leases', lease_document.written(
+            page, minor, _outside(self._engine, minor, page)), **more)
 
     def _next(self, call: expose.Call, limit: int | None, last: str,
               chosen: leases.Filter) -> str:
@@ -183,8 +174,14 @@ class LeasesController(rest.Controller):
 
     def _answer(self, call: expose.Call, lease: leases.Lease,
                 status: int = 200, **headers: str) -> pecan.Response:
-        shaped, = _shaped(self._engine, call, (lease,))
-        return expose.answer({'lease': shaped}, status, **headers)
+        return expose.answer({'lease': self._document(call, lease)}, status,
+                             **headers)
+
+    def _document(self, call: expose.Call,
+                  lease: leases.Lease) -> dict[str, Any]:
+        minor = call.own_minor
+        return lease_document.document(
+            lease, minor, _outside(self._engine, minor, (lease,)))
 
     @contextlib.contextmanager
     def _blockers_named(self, call: expose.Call) -> Iterator[None]:
@@ -209,14 +206,13 @@ class LeasesController(rest.Controller):
 
     def _rehearsed(self, call: expose.Call,
                    found: rehearsal.Rehearsal) -> pecan.Response:
-        shaped, = _shaped(self._engine, call, (found.lease,))
-        document = {'lease': shaped}
+        document = {'lease': self._document(call, found.lease)}
         if call.own_minor >= versions.MOVES:
             sees = {project: self._sees(call, project) for project in {
                 each.project_id for each in found.moved}}
             seen = [each for each in found.moved if sees[each.project_id]]
             document['moves'] = {
-                'leases': [lease_shape.moved(each) for each in seen],
+                'leases': [lease_document.moved(each) for each in seen],
                 'others': len(found.moved) - len(seen)}
         return expose.answer(document)
 
@@ -281,31 +277,16 @@ def _uuid(ident: str) -> str:
             'UUID.') from exc
 
 
-def _shaped(engine: Engine, call: expose.Call,
-            found: Sequence[leases.Lease]) -> list[dict[str, Any]]:
-    """Return leases as clients see them.
-
-    Extensions of Blazar's format need our own version, which the same header
-    names beside Blazar's.
-    """
-    minor = call.own_minor
-    outside = _outside(engine, minor, found)
-    return [lease_shape.shape(each) if outside is None
-            else lease_shape.extended(each, minor, outside)
-            for each in found]
-
-
 def _outside(engine: Engine, minor: int, found: Sequence[leases.Lease]
-             ) -> lease_shape.Outside | None:
+             ) -> lease_document.Outside:
     """Read the facts that a version shows beyond Blazar's format."""
-    if minor < versions.DEGRADED:
-        return None
-    degraded = [each for each in found if each.degraded]
-    return lease_shape.Outside(
-        lease_health.reasons(engine, degraded) if degraded else {},
-        None if minor < versions.LOANS else {
+    degraded = ([each for each in found if each.degraded]
+                if minor >= versions.DEGRADED else [])
+    return lease_document.Outside(
+        lease_health.reasons(engine, degraded) if degraded else {}, {
             ident: ends for each in engine.hooks['lent']
-            for ident, ends in each.lent(engine, found).items()})
+            for ident, ends in each.lent(engine, found).items()
+        } if minor >= versions.LOANS else {})
 
 
 def _change_key(call: expose.Call, engine: Engine,
