@@ -21,7 +21,6 @@ import pecan
 from ironic_reservations.api import expose
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
-from ironic_reservations.api.types import basic
 from ironic_reservations.features.limits import configured
 from ironic_reservations.features.limits import limit_usage
 from ironic_reservations.features.limits import types
@@ -37,7 +36,7 @@ class LimitsController(rest.Controller):
     def get(self, call: expose.Call) -> pecan.Response:
         """Return each limit with its usage."""
         own = call.context.project_id
-        asked = basic.given(call.query.project)
+        asked = call.query.project
         project = own if asked is None else asked
         self._authorize(call, 'get' if project == own else 'get_all',
                         project_id=project)

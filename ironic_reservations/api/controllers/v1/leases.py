@@ -79,7 +79,7 @@ class LeasesController(rest.Controller):
             request = default_condition.added(self._engine.conf, request)
         allowed = self.limits_of(context, 'leases', context.project_id)
         with self._blockers_named(call):
-            if basic.given(call.query.dry_run):
+            if call.query.dry_run:
                 return self._rehearsed(call, lease_create.rehearse(
                     self._engine, request, allowed))
             made = lease_create.create(self._engine, request, allowed=allowed)
@@ -99,20 +99,18 @@ class LeasesController(rest.Controller):
         asked = call.query
         conf = self._engine.conf
         project = self._enforcer.visible_project(
-            call.context, self._policy, basic.given(asked.project), 'leases')
+            call.context, self._policy, asked.project, 'leases')
         now = self._engine.clock()
-        given, since = basic.given(asked.limit), None
+        given, since = asked.limit, None
         limit = min(given or conf.api.max_limit, conf.api.max_limit)
         if given is None:
             since = now - datetime.timedelta(days=conf.leases.listed)
         chosen = leases.Filter(
-            basic.given(asked.name), basic.given(asked.status),
-            basic.given(asked.node), *(
-                now if each == dates.NOW else basic.given(each)
+            asked.name, asked.status, asked.node, *(
+                now if each == dates.NOW else each
                 for each in (asked.from_, asked.to)))
         page = [] if project == '' else lease_find.page(
-            self._engine, project, limit, basic.given(asked.marker), since,
-            chosen)
+            self._engine, project, limit, asked.marker, since, chosen)
         more = {}
         if limit == len(page):
             more['next'] = self._next(call, given and limit, page[-1].id,
@@ -125,7 +123,7 @@ class LeasesController(rest.Controller):
               chosen: leases.Filter) -> str:
         asked = {
             'limit': limit, 'marker': last,
-            'project': basic.given(call.query.project), 'name': chosen.name,
+            'project': call.query.project, 'name': chosen.name,
             'status': chosen.statuses and ','.join(chosen.statuses),
             'node': chosen.node_uuid,
             'from': chosen.ends_after and dates.write(chosen.ends_after),
@@ -154,7 +152,7 @@ class LeasesController(rest.Controller):
                                      call.context, texts)
         allowed = self.limits_of(call.context, 'leases', found.project_id)
         with self._blockers_named(call):
-            if basic.given(call.query.dry_run):
+            if call.query.dry_run:
                 return self._rehearsed(call, lease_change.rehearse(
                     self._engine, found.id, change, allowed, found))
             changed = lease_change.change(
