@@ -16,20 +16,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import datetime
+import functools
 import time
 
 Clock = Callable[[], datetime.datetime]
 Timer = Callable[[], float]
 
-# This clock also runs while a host sleeps, where the system has such a clock.
-_ELAPSED = getattr(time, 'CLOCK_BOOTTIME', time.CLOCK_MONOTONIC)
+#: Returns monotonic seconds, which nobody can set back. They also pass while a
+#: host sleeps, where the system has such a clock.
+elapsed: Timer = functools.partial(
+    time.clock_gettime,
+    getattr(time, 'CLOCK_BOOTTIME', time.CLOCK_MONOTONIC))
 
 
 def utc_now() -> datetime.datetime:
     """Return the present time by this host's clock, zone-aware, in UTC."""
     return datetime.datetime.now(datetime.UTC)
-
-
-def elapsed() -> float:
-    """Return monotonic seconds, which nobody can set back."""
-    return time.clock_gettime(_ELAPSED)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import threading
 
 from oslo_config import cfg
@@ -152,3 +153,20 @@ class _Fork:
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
         application = self._plain.get(environ['PATH_INFO'], self._others)
         return application(environ, start_response)
+
+
+class Beside:
+    """Sends requests to the pages of their paths, and others to the API."""
+
+    def __init__(self, api: wsgi.Application,
+                 there: Sequence[pages.Page]) -> None:
+        self._api = api
+        self._pages = there
+
+    def __call__(self, environ: wsgi.Environ,
+                 start_response: wsgi.StartResponse) -> Iterable[bytes]:
+        path = environ.get('PATH_INFO', '')
+        for each in self._pages:
+            if path == each.path or path.startswith(f'{each.path}/'):
+                return each.application(environ, start_response)
+        return self._api(environ, start_response)

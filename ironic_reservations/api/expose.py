@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Iterable
 import dataclasses
 import functools
 import json
@@ -146,9 +147,17 @@ def answer(document: Any, status: int = 200,
     return out
 
 
-def written(text: str) -> pecan.Response:
-    """Return an answer with a document that is already JSON."""
-    return pecan.Response(text.encode(), content_type=JSON)
+def listing(name: str, documents: Iterable[str],
+            **more: str) -> pecan.Response:
+    """Return an answer with a list of documents that are already JSON.
+
+    :param name: the key of the list.
+    :param more: further keys.
+    """
+    parts = [f'"{name}":[{",".join(documents)}]',
+             *(f'"{key}":{dumps(value)}' for key, value in more.items())]
+    return pecan.Response(f'{{{",".join(parts)}}}'.encode(),
+                          content_type=JSON)
 
 
 def empty(status: int = 204, **headers: str) -> pecan.Response:

@@ -15,8 +15,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Sequence
 import dataclasses
 
 from oslo_config import cfg
@@ -51,19 +49,3 @@ class Page:
 
     path: str
     application: wsgi.Application
-
-
-class Beside:
-    """Sends requests to the pages of their paths, and others to the API."""
-
-    def __init__(self, api: wsgi.Application, pages: Sequence[Page]) -> None:
-        self._api = api
-        self._pages = pages
-
-    def __call__(self, environ: wsgi.Environ,
-                 start_response: wsgi.StartResponse) -> Iterable[bytes]:
-        path = environ.get('PATH_INFO', '')
-        for each in self._pages:
-            if path == each.path or path.startswith(f'{each.path}/'):
-                return each.application(environ, start_response)
-        return self._api(environ, start_response)

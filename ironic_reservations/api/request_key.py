@@ -46,5 +46,5 @@ def count(call: expose.Call, engine: Engine) -> None:
     :raises TooManyKeys: the project has sent too many keys.
     """
     project = call.context.project_id
-    for each in () if project is None else engine.features:
+    for each in () if project is None else engine.hooks['count_key']:
         each.count_key(engine, project)

@@ -58,7 +58,7 @@ def with_engine(conf: cfg.ConfigOpts,
     api = app.make_app(
         engine, policies.Enforcer(conf, conf.auth_strategy), conf, provider,
         sign_in, authenticate)
-    return pages.Beside(api, [
+    return app.Beside(api, [
         pages.Page(each.path, unread_bodies.Unread(each.application))
         for feature in engine.features
         for each in feature.pages(sign_in, api, False)])

@@ -332,8 +332,6 @@ def move(connection: sa.Connection,
     :param homes: the uuid of the new node, by the booking as it was read.
     :raises Conflict: one of the bookings has changed.
     """
-    if not homes:
-        return
     # UPDATE reservations SET node_uuid = CASE uuid WHEN ? THEN ? ... END
     #   WHERE uuid IN (...) AND node_uuid IN (...) AND
     #     lease_reservation_id IN (...) AND state = 'planned'

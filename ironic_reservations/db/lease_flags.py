@@ -74,12 +74,11 @@ def degrade(connection: sa.Connection,
 
     :param lost: their bookings on these nodes, as they were read.
     """
-    if lost:
-        read = db_bookings.as_read(lost)
-        _outdate(connection, _LACKS, now, read, degraded=True)
-        connection.execute(
-            sa.update(tables.lease_reservations).where(_LACKS)
-            .values(missing_resources=True, updated_at=now), read)
+    read = db_bookings.as_read(lost)
+    _outdate(connection, _LACKS, now, read, degraded=True)
+    connection.execute(
+        sa.update(tables.lease_reservations).where(_LACKS)
+        .values(missing_resources=True, updated_at=now), read)
 
 
 def _outdate(connection: sa.Connection, which: sa.ColumnElement[bool],

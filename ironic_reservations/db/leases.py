@@ -345,8 +345,9 @@ def insert(connection: sa.Connection, lease: leases.Lease,
     connection.execute(_PART.inserting, [
         {**_PART.values(each), 'lease_id': lease.id, 'place': place}
         for place, each in enumerate(lease.reservations)])
-    db_instances.insert_many(connection, [
-        each.instances for each in lease.reservations if each.instances])
+    if shares := [each.instances for each in lease.reservations
+                  if each.instances]:
+        db_instances.insert_many(connection, shares)
     _EVENT.insert(connection, lease.events, lease_id=lease.id)
 
 

@@ -154,8 +154,6 @@ def delete_void(connection: sa.Connection,
     """
     # DELETE FROM reservations WHERE uuid IN (...) AND node_uuid IN (...)
     #   AND id IN (...) AND immediate = 1 AND NOT (it is live)
-    if not void:
-        return 0
     return connection.execute(sa.delete(tables.reservations).where(
         _r.uuid.in_([row.uuid for row in void]),
         _r.node_uuid.in_({row.node_uuid for row in void}),

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import dataclasses
 
 from oslo_config import cfg
@@ -55,6 +56,7 @@ class Engine:
     :ivar ironic_api: the version of Ironic's API.
     :ivar all_features: in the order in which they are asked.
     :ivar features: those of them that are on.
+    :ivar hooks: the features that are on, by the hooks that they define.
     """
 
     conf: cfg.ConfigOpts
@@ -78,11 +80,15 @@ class Engine:
         default_factory=ironic_api.IronicApi)
     all_features: tuple[feature.Feature, ...] = ()
     features: tuple[feature.Feature, ...] = dataclasses.field(init=False)
+    hooks: Mapping[str, tuple[feature.Feature, ...]] = dataclasses.field(
+        init=False)
 
     def __post_init__(self) -> None:
-        # A request then costs no call of a feature that is off.
+        # A request then costs no call of a feature that is off, or that has
+        # nothing to do with the hook.
         object.__setattr__(self, 'features', tuple(
             each for each in self.all_features if each.is_on(self)))
+        object.__setattr__(self, 'hooks', feature.by_hook(self.features))
 
     def serialized(self) -> Engine:
         """Return this engine with a database for one thread at a time."""

@@ -148,7 +148,7 @@ def limits_of(engine: Engine, group: str,
     :param group: of their options, ``leases`` or ``reservations``.
     :param projects: whether there are projects.
     """
-    for each in engine.features:
+    for each in engine.hooks['allowed']:
         found = each.allowed(engine, group, projects)
         if found is not None:
             return found
@@ -161,6 +161,8 @@ def of_project(engine: Engine, allowed: limits.Limits, project_id: str | None,
 
     :param without: ids of leases to leave out.
     """
+    if allowed == limits.NONE:
+        return Ceiling()
     if not allowed.counted:
         return read(engine, None, allowed, project_id, now)
     with engine.database.read() as connection:
@@ -175,7 +177,7 @@ def read(engine: Engine, connection: sa.Connection | None,
     :param connection: ``None``: as if the project had nothing.
     :param without: ids of leases to leave out.
     """
-    for each in engine.features:
+    for each in engine.hooks['ceiling']:
         found = each.ceiling(connection, allowed, project_id, now, without)
         if found is not None:
             return found
@@ -186,7 +188,9 @@ def full_classes(engine: Engine, connection: sa.Connection,
                  allowed: limits.Limits, project_id: str | None,
                  now: datetime.datetime) -> FullClasses:
     """Read the resource classes of which a project may reserve no more."""
-    for each in engine.features:
+    if not allowed.counts_reservations:
+        return FullClasses()
+    for each in engine.hooks['full_classes']:
         found = each.full_classes(connection, allowed, project_id, now)
         if found is not None:
             return found

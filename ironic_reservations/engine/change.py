@@ -258,6 +258,20 @@ class Change:
                 for write in self.writes if isinstance(
                     write.after or write.before, node_window.NodeWindow)]
 
+    @property
+    def kinds(self) -> set[object]:
+        """The causes, and the types of the writes, events and given values."""
+        return {*(write.cause for write in self.writes),
+                *(type(write.after or write.before) for write in self.writes),
+                *map(type, self.events), *map(type, self.given)}
+
+    def concerned(self, features: Iterable[feature_module.Feature]
+                  ) -> list[feature_module.Feature]:
+        """Return the features that the change concerns."""
+        kinds = self.kinds
+        return [each for each in features if each.concerns is None
+                or not kinds.isdisjoint(each.concerns)]
+
     def given_of(self, kind: type[_T]) -> _T | None:
         """Return the value of a type that came with the request."""
         return next((each for each in self.given if isinstance(each, kind)),
@@ -391,7 +405,7 @@ def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
                 rename()
             planned = plan()
             if planned.change is not None:
-                for each in engine.features:
+                for each in planned.change.concerned(engine.hooks['before']):
                     each.before(engine, planned.change, memory)
                 if not dry_run:
                     planned.change.id = ident
@@ -473,7 +487,7 @@ def commit(engine: Engine, change: Change) -> None:
     change.wrong_from(*(row.starts_at for row
                         in (*difference.homes, *difference.lost)
                         if row.starts_at > now))
-    change.parts = [part for each in engine.features
+    change.parts = [part for each in change.concerned(engine.hooks['join'])
                     if (part := each.join(engine, change)) is not None]
     with engine.snapshots.committing(difference.seen):
         with engine.database.write() as connection:
@@ -485,10 +499,10 @@ def commit(engine: Engine, change: Change) -> None:
                                change.let_through, change.id)
             for check in change.first:
                 check(connection)
-            change.row_ids.update(reservation_rows.write(
-                connection, [(write.before, write.after)
-                             for write in change.of_reservations],
-                now))
+            if reserved := change.of_reservations:
+                change.row_ids.update(reservation_rows.write(
+                    connection, [(write.before, write.after)
+                                 for write in reserved], now))
             for write in change.all_of_leases:
                 generation = lease_rows.write(
                     connection, write.before, write.after, now, write.due_at,
@@ -498,9 +512,10 @@ def commit(engine: Engine, change: Change) -> None:
             for statement in change.statements:
                 statement(connection)
             # They refer to the rows of their windows.
-            db_windows.write(connection, [
-                (write.before, write.after) for write in change.of_windows
-                if write.after is not None], now)
+            if windows := change.of_windows:
+                db_windows.write(connection, [
+                    (write.before, write.after) for write in windows
+                    if write.after is not None], now)
             for part in change.parts:
                 part.write(connection)
             if change.valid_until is not None and (

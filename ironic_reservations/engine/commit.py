@@ -95,8 +95,10 @@ def commit(connection: sa.Connection, seen: seen_module.Seen,
         uuid: raised[uuid] for uuid, generation in seen.generations.items()
         if generation}, change_id)
     if difference is not None:
-        db_bookings.move(connection, difference.homes, now)
-        db_lease_flags.degrade(connection, difference.lost, now)
+        if difference.homes:
+            db_bookings.move(connection, difference.homes, now)
+        if difference.lost:
+            db_lease_flags.degrade(connection, difference.lost, now)
 
 
 def _overtaken(connection: sa.Connection, why: str) -> db_connection.Conflict:

@@ -97,7 +97,7 @@ def read(engine: Engine, connection: sa.Connection, key: Key | None,
         :class:`errors.MaintenanceKeyReused`.
     """
     if key is not None:
-        for each in engine.features:
+        for each in engine.hooks['earlier']:
             found = each.earlier(connection, key, now)
             if found is not None:
                 return found

@@ -92,7 +92,13 @@ class Obstacle(Exception):
 
 
 class Feature:
-    """A feature: its share of the changes, its loops and its routes."""
+    """A feature: its share of the changes, its loops and its routes.
+
+    :cvar concerns: the kinds of changes for which ``before`` and ``join`` are
+        called (``Change.kinds``); ``None``: all changes.
+    """
+
+    concerns: Collection[object] | None = None
 
     def is_on(self, engine: Engine) -> bool:
         """Return whether the feature does anything in this process."""
@@ -342,3 +348,10 @@ class Feature:
         :returns: an ``api.pages.Page`` for each.
         """
         return ()
+
+
+def by_hook(features: Sequence[Feature]) -> dict[str, tuple[Feature, ...]]:
+    """Return the features that define each hook, in their order."""
+    return {name: tuple(each for each in features
+                        if getattr(type(each), name) is not hook)
+            for name, hook in vars(Feature).items() if callable(hook)}

@@ -44,7 +44,8 @@ def write(connection: sa.Connection, pairs: Sequence[Pair],
     gone = [before for before, after in pairs
             if before is not None and after is None]
     void = [row for row in gone if not row.live(now)]
-    if db_reservations.delete_void(connection, void, now) != len(void):
+    if void and db_reservations.delete_void(
+            connection, void, now) != len(void):
         raise db_connection.Conflict('a reservation has changed meanwhile')
     for row in gone:
         if row.live(now):

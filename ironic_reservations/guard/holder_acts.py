@@ -70,6 +70,8 @@ class HolderActs:
                 acted.write(self._engine, admitted.node_uuid, acts)
         elif admitted.reservation_uuid is not None:
             left = [name for name in acts if name not in handovers.DEPLOYING]
+            if not left:
+                return
             with self.closed_if_lost(admitted):
                 self.record(node.uuid, left, self.actor(
                     node, admitted.reservation_uuid), held=True,

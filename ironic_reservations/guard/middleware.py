@@ -144,7 +144,7 @@ class Guard:
             app, api_app.make_app(engine, enforcer, engine.conf,
                                   _PROVIDERS[strategy], sign_in),
             transport, strategy, self._metrics, objects)
-        self._mount = pages.Beside(served, [
+        self._mount = api_app.Beside(served, [
             page for each in engine.features
             for page in each.pages(sign_in, served.ask, True)])
 

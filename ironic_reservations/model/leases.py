@@ -281,6 +281,11 @@ class Lease:
         return tuple(booking for reservation in self.reservations
                      for booking in reservation.bookings)
 
+    @functools.cached_property
+    def documents(self) -> dict[int, str]:
+        """The documents that were made of this object, by their forms."""
+        return {}
+
     @property
     def puts_back(self) -> bool:
         """Whether it exists only to put back the node of a reservation."""
@@ -288,7 +293,7 @@ class Lease:
 
     @property
     def kilobytes(self) -> int:
-        """The approximate size of the lease in memory."""
+        """The approximate size of the lease in memory, with a document."""
         return 6 + sum(len(each.bookings) for each in self.reservations)
 
     @property

@@ -19,6 +19,7 @@ import dataclasses
 from typing import Any
 from typing import ClassVar
 
+from oslo_context import context as oslo_context
 import pecan
 from pecan import rest as pecan_rest
 
@@ -26,8 +27,14 @@ from ironic_reservations import policies
 from ironic_reservations.api import expose
 from ironic_reservations.api import pages
 from ironic_reservations.api.middleware import strict
+from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import Engine
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
+
+#: The policies of callers without limits, by group of options.
+_EXEMPT = {'leases': 'reservation:lease:exceed_limits',
+           'reservations': 'baremetal:reservation:exceed_limits'}
 
 
 class Controller(pecan_rest.RestController):
@@ -53,6 +60,21 @@ class Controller(pecan_rest.RestController):
     def _may(self, call: expose.Call, action: str, **target: Any) -> bool:
         return self._enforcer.check(call.context, self._policy + action, {
             'project_id': call.context.project_id, **target})
+
+    def limits_of(self, context: oslo_context.RequestContext, group: str,
+                  project_id: str | None) -> limits.Limits:
+        """Return the limits of a group of options for a caller.
+
+        Without keystone there are no policies, so no caller is exempt.
+
+        :param group: ``leases`` or ``reservations``.
+        :param project_id: the project of the reservation or lease.
+        """
+        if self._enforcer.projects and self._enforcer.check(
+                context, _EXEMPT[group],
+                {'project_id': project_id or ''}):
+            return limits.NONE
+        return ceiling.limits_of(self._engine, group, self._enforcer.projects)
 
     @pecan.expose()
     def _route(self, args: list[str],

@@ -37,7 +37,6 @@ from ironic_reservations.model import flavors
 from ironic_reservations.model import instants
 from ironic_reservations.model import node_flavors
 
-_T = TypeVar('_T', bound=wtypes.Base)
 _R = TypeVar('_R')
 
 _UUID = re.compile('[0-9a-fA-F]{32}|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-'
@@ -266,7 +265,7 @@ class _Parsed(wtypes.UserType):
 
 
 class attribute(wtypes.wsattr):
-    """A part of a request.
+    """A part of a request; ``None`` if the request does not have it.
 
     :param datatype: a type of WSME, or a function that returns the value, and
         raises ValueError with a description of valid values.
@@ -279,7 +278,7 @@ class attribute(wtypes.wsattr):
                  null: str | None = None, **kwargs: Any) -> None:
         if isinstance(datatype, types.FunctionType):
             datatype = _Parsed(datatype)
-        super().__init__(datatype, **kwargs)
+        super().__init__(datatype, default=None, **kwargs)
         # WSME resolves the type on first use, and fails if two threads, which
         # serve the first requests of a process, do that at the same time.
         self.datatype = wtypes.registry.resolve_type(datatype)
@@ -387,7 +386,8 @@ class Renewal(Parts):
     ttl = attribute(to_seconds, since=versions.TIMES)
 
 
-def read(datatype: type[_T], document: Any, minor: int, what: str) -> _T:
+def read(datatype: type[wtypes.Base], document: Any, minor: int,
+         what: str) -> Any:
     """Parse a body or a query at a version.
 
     :param what: the word for a part in refusals.
@@ -404,7 +404,8 @@ def read(datatype: type[_T], document: Any, minor: int, what: str) -> _T:
         document = {name: value for name, value in document.items()
                     if name in known and known[name].since <= minor}
     for name, value in document.items():
-        _check_part(known, name, value, minor, what)
+        _check_part(known, name, value, minor, what,
+                    issubclass(datatype, BlazarParts))
     for name, part in known.items():
         if part.mandatory and name not in document:
             raise errors.InvalidValue(f'The {what} {name} is missing. Send '
@@ -429,7 +430,7 @@ def _without_nulls(known: Mapping[str, attribute],
 
 
 def _check_part(known: Mapping[str, attribute], name: str, value: Any,
-                minor: int, what: str) -> None:
+                minor: int, what: str, of_blazar: bool) -> None:
     part = known.get(name)
     if part is None:
         taken = [each.name for each in known.values() if each.since <= minor]
@@ -438,21 +439,18 @@ def _check_part(known: Mapping[str, attribute], name: str, value: Any,
             + (f'. Possible here: {", ".join(taken)}.' if taken
                else ': this request takes none.'))
     if part.since > minor:
+        # A request in the format of Blazar names our version beside Blazar's.
         raise errors.UnknownKey(
-            f'The {what} {name} came with version '
-            f'{versions.text(part.since)}, but this request uses version '
-            f'{versions.text(minor)}. Ask for the later version in the header '
-            f'{versions.HEADER}.')
+            f'The {what} {name} came with version {versions.text(part.since)}'
+            + (f' of {versions.SERVICE_TYPE}. Ask for it in the header '
+               f'{versions.HEADER}.' if of_blazar else
+               f', but this request uses version {versions.text(minor)}. Ask '
+               f'for the later version in the header {versions.HEADER}.'))
     if value is None:
         raise errors.InvalidValue(
             f'{name} must not be null. ' + (
                 'Send a value.' if part.mandatory else
                 f'Send a value, or leave the {what} out.'))
-
-
-def given(value: Any) -> Any:
-    """Return a value, or ``None`` if it is WSME's Unset."""
-    return None if value is wtypes.Unset else value
 
 
 def shown_list(value: Any) -> str:

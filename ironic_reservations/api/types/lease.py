@@ -233,12 +233,13 @@ class NewLease(LeaseWindow):
     name = basic.attribute(to_name)
     reservations = basic.attribute(to_objects)
     events = basic.attribute(to_objects)
-    between = basic.attribute(to_dates)
-    duration = basic.attribute(basic.to_seconds)
-    fix_before = basic.attribute(to_fix_before)
+    between = basic.attribute(to_dates, since=versions.FLEXIBLE)
+    duration = basic.attribute(basic.to_seconds, since=versions.FLEXIBLE)
+    fix_before = basic.attribute(to_fix_before, since=versions.FLEXIBLE)
     on_refusal = basic.attribute(
-        basic.OneOf(refuse=versions.SEED, queue=versions.SEED))
-    priority = basic.attribute(to_priority)
+        basic.OneOf(refuse=versions.SEED, queue=versions.SEED),
+        since=versions.QUEUE)
+    priority = basic.attribute(to_priority, since=versions.QUEUE)
 
 
 class NewReservation(basic.BlazarParts):
@@ -287,9 +288,9 @@ class LeaseUpdate(LeaseWindow):
     reservations = basic.attribute(to_objects)
     events = basic.attribute(to_no_events)
     heal = basic.attribute(basic.to_boolean)
-    between = basic.attribute(to_dates)
-    duration = basic.attribute(basic.to_seconds)
-    fix_before = basic.attribute(to_fix_before)
+    between = basic.attribute(to_dates, since=versions.OPEN_DATES)
+    duration = basic.attribute(basic.to_seconds, since=versions.OPEN_DATES)
+    fix_before = basic.attribute(to_fix_before, since=versions.OPEN_DATES)
 
 
 class ReservationUpdate(basic.BlazarParts):

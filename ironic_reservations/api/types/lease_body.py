@@ -31,13 +31,6 @@ from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 
 _SIZES = ('vcpus', 'memory_mb', 'disk_gb')
-#: The keys that our own versions added.
-_SINCE = {'between': versions.FLEXIBLE, 'duration': versions.FLEXIBLE,
-          'fix_before': versions.FLEXIBLE, 'on_refusal': versions.QUEUE,
-          'priority': versions.QUEUE}
-#: The same for requests that change a lease.
-_CHANGES_SINCE = dict.fromkeys(('between', 'duration', 'fix_before'),
-                               versions.OPEN_DATES)
 #: The keys of dates in a change, with the attributes of a lease.
 _DATES = {'start_date': 'start', 'start': 'start', 'end_date': 'end',
           'end': 'end', 'before_end_date': 'before_end'}
@@ -63,15 +56,14 @@ def new_lease(document: Any, now: datetime.datetime,
     :raises InvalidValue: a value is missing, wrong or out of range.
     :raises UnknownKey: a key does not exist in this version.
     """
-    _check_keys(document, minor, _SINCE)
-    wanted = _read(lease_types.NewLease, document)
-    name = basic.given(wanted.name)
+    wanted = basic.read(lease_types.NewLease, document, minor, 'key')
+    name = wanted.name
     flexible = _flexible(wanted, now, again=key is not None)
     queue = _queue(wanted, flexible)
     if flexible is None:
         start, end = either(wanted, 'start'), either(wanted, 'end')
     else:
-        start = basic.given(wanted.between)[0]
+        start = wanted.between[0]
         end = _after(at(start, now), flexible.duration)
     for what, value in (('name', name), ('start_date', start),
                         ('end_date', end)):
@@ -85,11 +77,11 @@ def new_lease(document: Any, now: datetime.datetime,
     request = leases.LeaseRequest(
         name=name, start=None if start == dates.NOW else start,
         end=at(end, now),
-        before_end=at(basic.given(wanted.before_end_date), now),
+        before_end=at(wanted.before_end_date, now),
         reservations=tuple(_reservations(wanted)), project_id=project_id,
         user_id=user_id, key=key, flexible=flexible, queue=queue,
-        priority=basic.given(wanted.priority) or 0,
-        before_end_now=basic.given(wanted.before_end_date) == dates.NOW)
+        priority=wanted.priority or 0,
+        before_end_now=wanted.before_end_date == dates.NOW)
     # A repeated request whose lease is over by now is answered with that
     # lease; the engine refuses all others.
     again = key is not None and request.start is None and end != dates.NOW
@@ -104,21 +96,9 @@ def _check_event(where: str, event: Any) -> None:
     The reference of Blazar calls it "time", and its command sends
     "event_date".
     """
-    if None not in (basic.given(event.time), basic.given(event.event_date)):
+    if None not in (event.time, event.event_date):
         raise errors.InvalidValue(
             f'{where}: time and event_date mean the same. Send one of them.')
-
-
-def _check_keys(document: Any, minor: int,
-                since_of: Mapping[str, int]) -> None:
-    """Check that a request has no keys of a later version."""
-    for name, since in since_of.items():
-        if minor < since and isinstance(document, dict) and (
-                document.get(name) is not None):
-            raise errors.UnknownKey(
-                f'The key {name} came with version {versions.text(since)} of '
-                f'{versions.SERVICE_TYPE}. Ask for it in the header '
-                f'{versions.HEADER}.')
 
 
 def _flexible(wanted: Any, now: datetime.datetime,
@@ -128,33 +108,33 @@ def _flexible(wanted: Any, now: datetime.datetime,
     :param again: whether the request may be a repeated one whose dates have
         passed; the engine refuses all others.
     """
-    between = basic.given(wanted.between)
+    between = wanted.between
     if between is None:
         for name in ('duration', 'fix_before'):
-            if basic.given(getattr(wanted, name)) is not None:
+            if getattr(wanted, name) is not None:
                 raise errors.InvalidValue(
                     f'{name} applies to leases with open dates only. Send '
                     f'"between", too, or leave {name} out.')
         return None
     _check_no_dates(wanted)
-    duration = basic.given(wanted.duration)
+    duration = wanted.duration
     if duration is None:
         raise _missing('duration')
     last = between[1]
     if between[0] != dates.NOW or not again:
         _window(between, now)
     return leases.Flexible(last, datetime.timedelta(seconds=duration),
-                           basic.given(wanted.fix_before))
+                           wanted.fix_before)
 
 
 def _queue(wanted: Any, flexible: leases.Flexible | None) -> bool:
     """Return whether a lease is to be queued if it does not fit."""
-    queue = basic.given(wanted.on_refusal) == 'queue'
+    queue = wanted.on_refusal == 'queue'
     if queue and flexible is not None:
         raise errors.InvalidValue(
             'A lease whose dates are open cannot be queued: "between" says '
             'how late it may start. Leave "on_refusal" out.')
-    if not queue and basic.given(wanted.priority) is not None:
+    if not queue and wanted.priority is not None:
         raise errors.InvalidValue(
             'priority applies to queued leases only. Send "on_refusal": '
             '"queue", too, or leave priority out.')
@@ -183,22 +163,21 @@ def lease_change(document: Any, now: datetime.datetime,
     :raises InvalidValue: a value is wrong or out of range.
     :raises UnknownKey: a key does not exist in this version.
     """
-    _check_keys(document, minor, _CHANGES_SINCE)
-    wanted = _read(lease_types.LeaseUpdate, document)
+    wanted = basic.read(lease_types.LeaseUpdate, document, minor, 'key')
     changes = list(_each(wanted, 'reservations',
                          lease_types.ReservationUpdate))
     uuids = _resolved([each for change in changes
-                       for each in basic.given(change.give_back) or ()],
+                       for each in change.give_back or ()],
                       resolve)
     requested = tuple(_reservation_change(index, change, uuids)
                       for index, change in enumerate(changes))
     _check_once(requested)
     return leases.LeaseChange(
-        name=basic.given(wanted.name),
+        name=wanted.name,
         start=at(either(wanted, 'start'), now),
         end=at(either(wanted, 'end'), now),
-        before_end=at(basic.given(wanted.before_end_date), now),
-        reservations=requested, heal=bool(basic.given(wanted.heal)),
+        before_end=at(wanted.before_end_date, now),
+        reservations=requested, heal=bool(wanted.heal),
         opened=_opened(wanted, now))
 
 
@@ -238,12 +217,12 @@ def _check_once(changes: Iterable[leases.LeaseReservationChange]) -> None:
 
 def _opened(wanted: Any, now: datetime.datetime) -> leases.OpenDates | None:
     """Return the change of open dates, ``None`` without one."""
-    between = basic.given(wanted.between)
-    duration = basic.given(wanted.duration)
+    between = wanted.between
+    duration = wanted.duration
     opened = leases.OpenDates(
         None if between is None else _window(between, now),
         None if duration is None else datetime.timedelta(seconds=duration),
-        basic.given(wanted.fix_before))
+        wanted.fix_before)
     if opened == leases.OpenDates():
         return None
     _check_no_dates(wanted)
@@ -263,14 +242,10 @@ def _window(between: tuple[Any, datetime.datetime], now: datetime.datetime
 def _check_no_dates(wanted: Any) -> None:
     """Check that no date is set beside open dates."""
     for name in ('start_date', 'end_date', 'start', 'end', 'before_end_date'):
-        if basic.given(getattr(wanted, name)) is not None:
+        if getattr(wanted, name) is not None:
             raise errors.InvalidValue(
                 f'{name} sets a date; "between", "duration" and "fix_before" '
                 f'leave the dates open. Send either {name} or these.')
-
-
-def _read(datatype: Any, document: Any) -> Any:
-    return basic.read(datatype, document, versions.BLAZAR.minimum, 'key')
 
 
 def either(wanted: Any, name: str) -> Any:
@@ -278,8 +253,8 @@ def either(wanted: Any, name: str) -> Any:
 
     :raises InvalidValue: the date is given in both.
     """
-    later = basic.given(getattr(wanted, f'{name}_date'))
-    older = basic.given(getattr(wanted, name))
+    later = getattr(wanted, f'{name}_date')
+    older = getattr(wanted, name)
     if None not in (later, older):
         raise errors.InvalidValue(
             f'{name} and {name}_date mean the same. Send one of them.')
@@ -292,7 +267,7 @@ def at(date: Any, now: datetime.datetime) -> Any:
 
 
 def _each(wanted: Any, name: str, datatype: Any) -> Iterator[Any]:
-    for index, item in enumerate(basic.given(getattr(wanted, name)) or ()):
+    for index, item in enumerate(getattr(wanted, name) or ()):
         yield _one(f'{name}[{index}]', item, datatype)
 
 
@@ -304,10 +279,10 @@ def _one(where: str, item: dict[str, Any], datatype: Any) -> Any:
 
 
 def _reservations(wanted: Any) -> Iterator[leases.LeaseReservationRequest]:
-    for index, item in enumerate(basic.given(wanted.reservations) or ()):
+    for index, item in enumerate(wanted.reservations or ()):
         # Checked first, since each kind has its own keys.
         _check_kind(f'reservations[{index}]', item.get('resource_type'))
-    for index, item in enumerate(basic.given(wanted.reservations) or ()):
+    for index, item in enumerate(wanted.reservations or ()):
         where, kind = f'reservations[{index}]', item['resource_type']
         read = _one(where, item, _KINDS[kind])
         yield (_of_hosts(where, read) if kind == leases.PHYSICAL_HOST
@@ -315,27 +290,27 @@ def _reservations(wanted: Any) -> Iterator[leases.LeaseReservationRequest]:
 
 
 def _of_hosts(where: str, read: Any) -> leases.LeaseReservationRequest:
-    least, most = basic.given(read.min), basic.given(read.max)
+    least, most = read.min, read.max
     for name, value in (('min', least), ('max', most)):
         if value is None:
             raise _missing(name, where)
     _check_range(where, least, most)
     return leases.LeaseReservationRequest(
         least=least, most=most,
-        hypervisor_properties=basic.given(read.hypervisor_properties) or '',
-        resource_properties=basic.given(read.resource_properties) or '',
-        before_end=basic.given(read.before_end) or 'default')
+        hypervisor_properties=read.hypervisor_properties or '',
+        resource_properties=read.resource_properties or '',
+        before_end=read.before_end or 'default')
 
 
 def _of_instances(where: str, kind: str,
                   read: Any) -> leases.LeaseReservationRequest:
-    amount = basic.given(read.amount)
+    amount = read.amount
     if amount is None:
         raise _missing('amount', where)
     requested = leases.LeaseReservationRequest(
         least=amount, most=amount, resource_type=kind,
-        resource_properties=basic.given(read.resource_properties) or '')
-    (affinity,) = basic.given(read.affinity) or (None,)
+        resource_properties=read.resource_properties or '')
+    (affinity,) = read.affinity or (None,)
     if kind == instance_reservations.FLAVOR_INSTANCE:
         if affinity is not None:
             raise errors.InvalidValue(
@@ -350,14 +325,14 @@ def _of_instances(where: str, kind: str,
 def _of_flavor(
     where: str, read: Any, requested: leases.LeaseReservationRequest
 ) -> leases.LeaseReservationRequest:
-    sent = basic.given(read.flavor)
-    flavor_id = basic.given(read.flavor_id)
+    sent = read.flavor
+    flavor_id = read.flavor_id
     if flavor_id is None and sent is not None:
         flavor_id = sent.id
     if flavor_id is None:
         raise _missing('flavor_id', where)
     sizes = [name for name in _SIZES
-             if basic.given(getattr(read, name)) is not None]
+             if getattr(read, name) is not None]
     if sent is None:
         # If sizes are sent, Nova is not asked for the flavor.
         return dataclasses.replace(
@@ -380,7 +355,7 @@ def _of_flavor(
 def _of_sizes(where: str, read: Any, affinity: bool | None,
               flavor_id: str | None = None
               ) -> instance_reservations.InstanceRequest:
-    sizes = {name: basic.given(getattr(read, name)) for name in _SIZES}
+    sizes = {name: getattr(read, name) for name in _SIZES}
     for name, value in sizes.items():
         if value is None:
             raise _missing(name, where)
@@ -411,26 +386,25 @@ def _check_range(where: str, least: int | None, most: int | None) -> None:
 def _reservation_change(index: int, read: Any, uuids: Mapping[int, str]
                         ) -> leases.LeaseReservationChange:
     where = f'reservations[{index}]'
-    ident = basic.given(read.id)
+    ident = read.id
     if ident is None:
         raise _missing('id', where)
-    least, most = basic.given(read.min), basic.given(read.max)
+    least, most = read.min, read.max
     _check_range(where, least, most)
-    affinity = basic.given(read.affinity)
+    affinity = read.affinity
     instances = instance_reservations.InstanceChange(
-        basic.given(read.vcpus), basic.given(read.memory_mb),
-        basic.given(read.disk_gb), affinity and affinity[0],
-        affinity is None)
+        read.vcpus, read.memory_mb, read.disk_gb,
+        affinity and affinity[0], affinity is None)
     return leases.LeaseReservationChange(
-        id=ident, least=least, most=most, amount=basic.given(read.amount),
+        id=ident, least=least, most=most, amount=read.amount,
         instances=None if instances == instance_reservations.InstanceChange()
         else instances,
-        hypervisor_properties=basic.given(read.hypervisor_properties),
-        resource_properties=basic.given(read.resource_properties),
-        before_end=basic.given(read.before_end),
-        resource_type=basic.given(read.resource_type),
+        hypervisor_properties=read.hypervisor_properties,
+        resource_properties=read.resource_properties,
+        before_end=read.before_end,
+        resource_type=read.resource_type,
         give_back=tuple(uuids[each] if isinstance(each, int) else each
-                        for each in basic.given(read.give_back) or ()))
+                        for each in read.give_back or ()))
 
 
 def _resolved(hosts: Collection[int | str],

@@ -98,7 +98,7 @@ def reserve(engine: Engine, request: pick.NodeRequest,
             unheld[obstacle.reason.node_uuid] = obstacle.reason
         if len(unheld) == _TRIES:
             # Otherwise the request could try all nodes one by one.
-            for each in engine.features:
+            for each in engine.hooks['obstacles']:
                 for uuid, why in each.obstacles(engine, request).items():
                     unheld.setdefault(uuid, why)
 
@@ -185,7 +185,7 @@ class _Request:
             release.end_over(engine, existing)
             raise db_connection.Conflict(
                 f'the reservation {existing.uuid} has just ended')
-        for each in engine.features:
+        for each in engine.hooks['confirm_again']:
             each.confirm_again(engine, existing)
         if known is None:
             return change.Planned((existing, {}))

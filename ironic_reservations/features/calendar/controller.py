@@ -29,7 +29,6 @@ from ironic_reservations.api import url
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.controllers.v1 import visible_properties
-from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import lease_body
 from ironic_reservations.engine import Engine
 from ironic_reservations.features.calendar import document as calendar
@@ -95,10 +94,10 @@ class CalendarController(rest.Controller):
 
     def _wanted(self, asked: Any, minor: int) -> model.CalendarRequest:
         now = self._engine.clock()
-        start = lease_body.at(basic.given(asked.from_), now)
+        start = lease_body.at(asked.from_, now)
         if start is None:
             start = now.replace(minute=0, second=0, microsecond=0)
-        end = lease_body.at(basic.given(asked.to), now) or start + _AHEAD
+        end = lease_body.at(asked.to, now) or start + _AHEAD
         # A window of less than a second is rounded up; an empty one is
         # refused.
         end = (end.replace(microsecond=0) + _SECOND
@@ -106,11 +105,9 @@ class CalendarController(rest.Controller):
         start = start if end <= start else start.replace(microsecond=0)
         most = self._engine.conf.api.max_limit
         return model.CalendarRequest(
-            start, end, basic.given(asked.resource_class),
-            bool(basic.given(asked.rows)), basic.given(asked.marker),
-            min(basic.given(asked.limit) or most, most),
-            basic.given(asked.node), bool(basic.given(asked.racks)),
-            basic.given(asked.rack), minor >= versions.LOANS)
+            start, end, asked.resource_class, bool(asked.rows), asked.marker,
+            min(asked.limit or most, most), asked.node, bool(asked.racks),
+            asked.rack, minor >= versions.LOANS)
 
     def _viewer(self, call: expose.Call) -> model.Viewer:
         own = {'project_id': call.context.project_id}

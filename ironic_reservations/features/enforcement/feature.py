@@ -56,6 +56,8 @@ class _Part(feature.Part):
 class Enforcement(feature.Feature):
     """The enforcement service of the operator."""
 
+    concerns = (leases.Lease,)
+
     def is_on(self, engine: Engine) -> bool:
         """Return whether the service is asked, or receives reports."""
         return (engine.conf.leases.enforcement_url is not None

@@ -48,6 +48,8 @@ class _Part(feature.Part):
 class Keys(feature.Feature):
     """Requests that are sent twice with one key."""
 
+    concerns = (request_keys.Known,)
+
     def __init__(self) -> None:
         self._limit = key_limit.KeyLimit()
 

@@ -18,11 +18,9 @@ from typing import Any
 
 import pecan
 
-from ironic_reservations.api import caller_limits
 from ironic_reservations.api import expose
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
-from ironic_reservations.api.types import basic
 from ironic_reservations.features.limits import configured
 from ironic_reservations.features.limits import limit_usage
 from ironic_reservations.features.limits import types
@@ -38,7 +36,7 @@ class LimitsController(rest.Controller):
     def get(self, call: expose.Call) -> pecan.Response:
         """Return each limit with its usage."""
         own = call.context.project_id
-        asked = basic.given(call.query.project)
+        asked = call.query.project
         project = own if asked is None else asked
         self._authorize(call, 'get' if project == own else 'get_all',
                         project_id=project)
@@ -57,8 +55,8 @@ class LimitsController(rest.Controller):
         if asked is not None:
             return configured.of(self._engine.conf, group,
                                  projects=self._enforcer.projects)
-        return caller_limits.of(self._engine, self._enforcer, call.context,
-                                group, call.context.project_id)
+        return self.limits_of(call.context, group,
+                              call.context.project_id)
 
 
 def _since(each: limit_usage.LimitUsage) -> int:

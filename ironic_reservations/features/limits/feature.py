@@ -80,6 +80,11 @@ class _Part(feature.Part):
 class Limits(feature.Feature):
     """The limits of projects on their leases and reservations."""
 
+    #: Those with which a lease or a project can get more.
+    concerns = frozenset(change_module.Cause) - {
+        change_module.Cause.ENDED, change_module.Cause.STEP,
+        change_module.Cause.USED, change_module.Cause.SEEN_USED}
+
     def is_on(self, engine: Engine) -> bool:
         """Return whether projects are limited."""
         limited: bool = engine.conf.leases.project_limits

@@ -51,7 +51,7 @@ class MaintenancesController(rest.Controller):
     def post(self, call: expose.Call) -> pecan.Response:
         """Create a window, or return the moves of a dry run."""
         self._authorize(call, 'create')
-        dry_run = bool(basic.given(call.query.dry_run))
+        dry_run = bool(call.query.dry_run)
         request = _ask(call)
         made = create.create(self._engine, request, dry_run,
                              _key(call, self._engine, request))
@@ -104,19 +104,18 @@ def _key(call: expose.Call, engine: Engine,
 def _ask(call: expose.Call) -> create.WindowRequest:
     wanted = basic.read(types.NewMaintenance, call.document, call.minor,
                         'key')
-    nodes = basic.given(wanted.nodes)
-    resource_class = basic.given(wanted.resource_class)
-    properties = basic.given(wanted.resource_properties) or ''
+    nodes = wanted.nodes
+    resource_class = wanted.resource_class
+    properties = wanted.resource_properties or ''
     if nodes is None and resource_class is None and not properties:
         raise errors.InvalidValue(
             'The request does not say which nodes to book. Send nodes, '
             'resource_class or resource_properties.')
     return create.WindowRequest(
-        name=wanted.name, reason=basic.given(wanted.reason) or wanted.name,
-        starts_at=basic.given(wanted.starts_at), ends_at=wanted.ends_at,
+        name=wanted.name, reason=wanted.reason or wanted.name,
+        starts_at=wanted.starts_at, ends_at=wanted.ends_at,
         nodes=nodes, resource_class=resource_class, properties=properties,
-        drain=bool(basic.given(wanted.drain)),
-        force=bool(basic.given(wanted.force)),
+        drain=bool(wanted.drain), force=bool(wanted.force),
         project_id=call.context.project_id, user_id=call.context.user_id)
 
 

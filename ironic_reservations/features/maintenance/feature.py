@@ -46,6 +46,8 @@ class _Part(feature.Part):
 class Maintenance(feature.Feature):
     """Maintenance windows."""
 
+    concerns = (node_window.NodeWindow,)
+
     def join(self, engine: Engine,
              change: change_module.Change) -> feature.Part | None:
         """Return the nodes whose maintenance is over with a change."""

@@ -111,13 +111,15 @@ class _Part(feature.Part):
 class Notices(feature.Feature):
     """Notices to webhooks and by mail."""
 
+    def is_on(self, engine: Engine) -> bool:
+        """Return whether there are receivers, or metrics of the outbox."""
+        # The outbox also has the reports to the enforcement service.
+        return (notices.wanted(engine.conf)
+                or engine.conf.leases.enforcement_commit_url is not None)
+
     def gauges(self, engine: Engine) -> Iterable[Any]:
         """Return the metrics of the feature."""
         from ironic_reservations.features.notices import metrics
-        # The outbox also has the reports to the enforcement service.
-        if (engine.conf.leases.enforcement_commit_url is None
-                and not notices.wanted(engine.conf)):
-            return []
         return [metrics.Outbox(engine)]
 
     def join(self, engine: Engine,

@@ -27,6 +27,8 @@ from ironic_reservations.features.open_dates import slides
 class OpenDates(feature.Feature):
     """Leases with open dates."""
 
+    concerns = (change_module.Cause.SLID,)
+
     def rungs(self, engine: Engine,
               asked: ladder.Asked) -> Iterable[ladder.Terms]:
         """Return other dates for leases whose dates are open."""

@@ -32,6 +32,10 @@ from ironic_reservations.model import leases
 class Owners(feature.Feature):
     """Hosts that their owners lend, and want back."""
 
+    def is_on(self, engine: Engine) -> bool:
+        """Return whether owners can have their hosts back."""
+        return bool(engine.conf.leases.owner_notice)
+
     def narrow(self, conf: cfg.ConfigOpts) -> lent_hosts.LentHosts:
         """Return the owners of the hosts of a process."""
         return lent_hosts.LentHosts(conf)

@@ -21,7 +21,6 @@ import pecan
 from ironic_reservations.api import expose
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
-from ironic_reservations.api.types import basic
 from ironic_reservations.features.usage import types
 from ironic_reservations.features.usage import usage as engine_usage
 from ironic_reservations.features.usage import values as usage
@@ -39,16 +38,15 @@ class UsageController(rest.Controller):
     def get(self, call: expose.Call) -> pecan.Response:
         """Return host hours promised, bound, deployed and unused."""
         own = call.context.project_id
-        asked = basic.given(call.query.project)
-        every = bool(basic.given(call.query.all_projects))
+        asked = call.query.project
+        every = bool(call.query.all_projects)
         project = own if asked is None else asked
         self._authorize(
             call, 'get_all' if every or project != own else 'get',
             project_id=project)
-        by = basic.given(call.query.by)
+        by = call.query.by
         report = engine_usage.read(self._engine, engine_usage.UsageRequest(
-            basic.given(call.query.first_day),
-            basic.given(call.query.last_day), project, every,
+            call.query.first_day, call.query.last_day, project, every,
             tuple(usage.Group) if by is None
             else [usage.Group(word) for word in by]))
         return expose.answer({'usage': {

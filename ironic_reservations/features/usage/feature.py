@@ -63,6 +63,9 @@ class _Part(feature.Part):
 class Usage(feature.Feature):
     """The usage of leases, by day."""
 
+    concerns = (change_module.Cause.STEP, change_module.Unused,
+                change_module.Used)
+
     def gauges(self, engine: Engine) -> Iterable[Any]:
         """Return the metrics of the feature."""
         from ironic_reservations.features.usage import metrics

@@ -60,23 +60,23 @@ class TestStandsStill(open_dates.TestCase):
         self.assertIsNotNone(self.leasing.reload(lease).between.fix_at)
 
     def test_enforcement_service_is_asked_for_the_start_that_it_gets(self):
-        self.configure(enforcement_commit_url='http://127.0.0.1:1/')
+        self.begin(leases__enforcement_url='http://127.0.0.1:1')
         self.leasing.hosts(1)
-        asked = []
-        lease = self.flexible(1, 3, 2)
-        with mock.patch.object(
+        created, changed = [], []
+        with (mock.patch.object(
+                enforcement, 'check_create',
+                lambda conf, made, hosts: created.append(made.start)),
+              mock.patch.object(
                 enforcement, 'check_update',
-                lambda conf, _, after, hosts: asked.append(after.start)):
+                lambda conf, _, after, hosts: changed.append(after.start))):
+            lease = self.flexible(1, 3, 2)
             self.outrun(6, 9)
             self.leasing.change(lease, opened=leases.OpenDates(
                 between=(leasing.at(6), leasing.at(30)), duration=2 * HOUR))
-        self.assertEqual(self.leasing.reload(lease).start, asked[-1])
-        with mock.patch.object(
-                enforcement, 'check_create',
-                lambda conf, made, hosts: asked.append(made.start)):
             self.outrun(12, 15)
             made = self.flexible(12, 30, 2)
-        self.assertIn(made.start, asked)
+        self.assertEqual(self.leasing.reload(lease).start, changed[-1])
+        self.assertIn(made.start, created)
 
     def test_lease_that_is_over_meanwhile_is_not_extended(self):
         """It is void at its end, whether or not anybody has seen to it."""

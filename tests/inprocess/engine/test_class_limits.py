@@ -21,7 +21,7 @@ from oslo_context import context as oslo_context
 
 from ironic_reservations import errors
 from ironic_reservations import policies
-from ironic_reservations.api import caller_limits
+from ironic_reservations.api.controllers import rest
 from ironic_reservations.engine import availability
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.features.limits import class_admission
@@ -115,8 +115,8 @@ class TestHosts(timelines.TestCase):
 
     def test_who_may_exceed_limits_is_not_counted(self):
         conf = self.world.conf
-        for allowed in (limits.NONE, caller_limits.of(
-                self.engine, policies.Enforcer(conf, 'keystone'),
+        for allowed in (limits.NONE, rest.Controller(
+                self.engine, policies.Enforcer(conf, 'keystone')).limits_of(
                 oslo_context.RequestContext(roles=('member',),
                                             system_scope='all'),
                 'leases', leasing.PROJECT)):

@@ -25,9 +25,13 @@ from ironic_reservations.features.audit import feature as audit
 from ironic_reservations.features.enforcement import feature as enforcement
 from ironic_reservations.features.limits import feature as limits
 from ironic_reservations.features.no_show import feature as no_show
+from ironic_reservations.features.notices import feature as notices
+from ironic_reservations.features.owners import feature as owners
 from ironic_reservations.features.placement import feature as placement
 from tests.inprocess.engine import timelines
 
+_BY_DEFAULT = (placement.Placement, limits.Limits, no_show.NoShow,
+               notices.Notices, owners.Owners, enforcement.Enforcement)
 #: Tests of the core alone.
 _OF_THE_CORE = (('test_find', 'TestFind'), ('test_lease_create', 'TestCreate'),
                 ('test_lease_create', 'TestDryRun'),
@@ -45,23 +49,30 @@ class TestSwitchedOff(timelines.TestCase):
             list(map(type, engine.features)))
 
     def test_by_default(self) -> None:
-        self.configure(project_limits=True)
-        self._are_off(no_show.NoShow, placement.Placement,
-                      enforcement.Enforcement)
+        self._are_off(*_BY_DEFAULT)
 
     def test_audit(self) -> None:
         self.begin(audit__log=False)
-        self._are_off(limits.Limits, no_show.NoShow, audit.Audit,
-                      placement.Placement, enforcement.Enforcement)
+        self._are_off(audit.Audit, *_BY_DEFAULT)
+
+    def test_reports_of_leases(self) -> None:
+        """The notices have the metrics of the outbox, which both use."""
+        self.begin(leases__enforcement_commit_url='http://127.0.0.1:1')
+        self._are_off(limits.Limits, no_show.NoShow, placement.Placement,
+                      owners.Owners)
 
     def test_none(self) -> None:
-        self.configure(project_limits=True, no_show_after={'*': 60},
-                       enforcement_commit_url='http://127.0.0.1:1/')
+        self.begin(leases__owner_notice=3600, leases__project_limits=True,
+                   leases__no_show_after={'*': 60},
+                   notices__mail_host='127.0.0.1',
+                   leases__enforcement_url='http://127.0.0.1:1')
         self._are_off(placement=object())
 
-    def test_service_that_only_permits(self) -> None:
-        self.configure(enforcement_url='http://127.0.0.1:1/')
-        self._are_off(limits.Limits, no_show.NoShow, placement.Placement)
+    def test_hooks_are_those_that_a_feature_defines(self) -> None:
+        self.assertEqual([placement.Placement], list(map(
+            type, dataclasses.replace(self.engine, placement=object()
+                                      ).hooks['proves'])))
+        self.assertEqual((), self.engine.hooks['proves'])
 
 
 class _LeftOut(timelines.TestCase):

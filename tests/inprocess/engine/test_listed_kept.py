@@ -20,7 +20,7 @@ from unittest import mock
 import sqlalchemy as sa
 
 from ironic_reservations.api import versions
-from ironic_reservations.api.controllers.v1 import lease_shape
+from ironic_reservations.api.types import lease_document
 from ironic_reservations.db import lease_parts
 from ironic_reservations.engine.leases import find
 from tests import leasing
@@ -38,8 +38,8 @@ class TestListedKept(world.TestCase):
         for place in range(_LEASES):
             there.create(1 + 2 * place, 2.5 + 2 * place, leasing.wish(hosts))
         # NOTE: what is made at the first time for all is not counted.
-        lease_shape.Texts().write(find.page(there.world.another_engine()))
-        engine, texts = there.world.another_engine(), lease_shape.Texts()
+        lease_document.written(find.page(there.world.another_engine()))
+        engine = there.world.another_engine()
         # NOTE: nor what the engine of this one has for its connections.
         with engine.database.read() as connection:
             connection.execute(sa.select(1))
@@ -47,15 +47,15 @@ class TestListedKept(world.TestCase):
         tracemalloc.start()
         self.addCleanup(tracemalloc.stop)
         before, _ = tracemalloc.get_traced_memory()
-        texts.write(find.page(engine))
+        lease_document.written(find.page(engine))
         gc.collect()
         after, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        return after - before, engine, texts
+        return after - before, engine
 
     def test_lease_takes_about_as_much_as_is_reckoned(self):
         for hosts in (1, 60):
-            taken, engine, _ = self.kept(hosts)
+            taken, engine = self.kept(hosts)
             reckoned = 1024 * sum(
                 each.kilobytes for each in find.page(engine))
             self.assertLess(taken, 1.5 * reckoned)
@@ -63,46 +63,55 @@ class TestListedKept(world.TestCase):
     def test_leases_of_many_hosts_are_kept_in_as_few_bytes(self):
         """All that is kept fits, whatever the leases have."""
         for hosts in (1, 60):
-            with mock.patch.object(lease_parts, '_MOST', 75), (
-                    mock.patch.object(lease_shape, '_MOST', 75)):
-                taken, _, _ = self.kept(hosts)
+            with mock.patch.object(lease_parts, '_MOST', 75):
+                taken, _ = self.kept(hosts)
             self.assertLess(taken, 2 * 75 * 1024, hosts)
 
     def test_page_is_whole_where_not_all_of_it_is_kept(self):
-        with mock.patch.object(lease_parts, '_MOST', 20), (
-                mock.patch.object(lease_shape, '_MOST', 20)):
-            _, engine, texts = self.kept(2)
-            first, again = (texts.write(find.page(engine)) for _ in range(2))
+        with mock.patch.object(lease_parts, '_MOST', 20):
+            _, engine = self.kept(2)
+            first, again = (lease_document.written(find.page(engine))
+                            for _ in range(2))
         self.assertEqual(_LEASES, len(set(first)))
         self.assertEqual(first, again)
 
     def test_text_is_that_of_the_version_whatever_is_cached(self):
         """Also where a reason or a loan comes and goes meanwhile."""
-        _, engine, _ = self.kept(2)
+        _, engine = self.kept(2)
         page = find.page(engine)
         first = page[0]
-        shown = [lease_shape.Outside({}, None), lease_shape.Outside(
-            {first.id: 'a node is broken'}, None), lease_shape.Outside({}, {}),
-            lease_shape.Outside({}, {first.id: {
-                first.bookings[0].node_uuid: first.end}})]
-        texts = lease_shape.Texts()
+        shown = [lease_document.NOTHING, lease_document.Outside(
+            {first.id: 'a node is broken'}), lease_document.Outside(
+            lent={first.id: {first.bookings[0].node_uuid: first.end}})]
         asked = [(minor, outside) for minor, _ in versions.HISTORY
                  if minor >= versions.DEGRADED for outside in shown
-                 if (outside.lent is None) is (minor < versions.LOANS)] * 3
+                 if not outside.lent or minor >= versions.LOANS] * 3
         random.Random(3).shuffle(asked)
-        for minor, outside in asked:
+        for version in asked:
             self.assertEqual(
-                [lease_shape.shape(each) for each in page],
-                [json.loads(text) for text in texts.write(page)])
+                [lease_document.document(each) for each in page],
+                [json.loads(text) for text in lease_document.written(page)])
             self.assertEqual(
-                [lease_shape.extended(each, minor, outside) for each in page],
-                [json.loads(text) for text in texts.write(
-                    page, minor, outside)], (minor, outside))
+                [lease_document.document(each, *version) for each in page],
+                [json.loads(text)
+                 for text in lease_document.written(page, *version)], version)
+
+    def test_texts_differ_between_versions_and_with_the_facts(self):
+        _, engine = self.kept(1)
+        page = find.page(engine)
+        node = page[0].bookings[0].node_uuid
+        texts = {lease_document.written(page, *version)[0] for version in (
+            (versions.SEED,), (versions.DEGRADED,), (versions.FLEXIBLE,),
+            (versions.QUEUE,), (versions.LOANS,),
+            (versions.LOANS, lease_document.Outside({page[0].id: 'broken'})),
+            (versions.LOANS, lease_document.Outside(
+                lent={page[0].id: {node: page[0].end}})))}
+        self.assertEqual(7, len(texts))
 
     def test_text_is_written_once_for_versions_that_show_the_same(self):
-        _, engine, texts = self.kept(1)
-        page, outside = find.page(engine), lease_shape.Outside({}, {})
-        texts.write(page, versions.LOANS, outside)
-        with mock.patch.object(lease_shape, 'shape') as shape:
-            texts.write(page, versions.LOANS + 1, outside)
-        self.assertEqual([], shape.mock_calls)
+        _, engine = self.kept(1)
+        page = find.page(engine)
+        lease_document.written(page, versions.LOANS)
+        with mock.patch.object(lease_document, 'document') as document:
+            lease_document.written(page, versions.LOANS + 1)
+        self.assertEqual([], document.mock_calls)

@@ -19,12 +19,10 @@ from typing import Any
 import pecan
 
 from ironic_reservations import errors
-from ironic_reservations.api import caller_limits
 from ironic_reservations.api import expose
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.controllers.v1 import visible_properties
-from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import dates
 from ironic_reservations.api.types import host as host_types
 from ironic_reservations.api.types import lease_body
@@ -47,28 +45,27 @@ class AvailabilityController(rest.Controller):
         self._authorize(call, 'get')
         asked = call.query
         start, end = self._window(asked)
-        count, duration = (basic.given(asked.count),
-                           basic.given(asked.duration))
+        count, duration = asked.count, asked.duration
         if count is not None and duration is None:
             raise errors.InvalidValue(
                 'count needs duration: the number of seconds for which the '
                 'hosts are needed. Send both.')
         slots = self._slots(call)
-        texts = (basic.given(asked.hypervisor_properties) or '',
-                 basic.given(asked.resource_properties) or '')
-        visible_properties.check(self._engine, self._enforcer, context,
-                                 (texts,))
+        texts = (asked.hypervisor_properties or '',
+                 asked.resource_properties or '')
+        if any(texts):
+            visible_properties.check(self._engine, self._enforcer, context,
+                                     (texts,))
         if count is not None:
             texts = texts[0], default_condition.of(self._engine.conf,
                                                    texts[1])
         found = availability.count_free(
-            self._engine, resource_class=basic.given(asked.resource_class),
+            self._engine, resource_class=asked.resource_class,
             hypervisor_properties=texts[0], resource_properties=texts[1],
             start=start, end=end, count=count, duration=duration,
             slots=slots, caller=availability.Caller(
-                context.project_id, caller_limits.of(
-                    self._engine, self._enforcer, context, 'leases',
-                    context.project_id)))
+                context.project_id, self.limits_of(
+                    context, 'leases', context.project_id)))
         document: dict[str, Any] = {
             'start_date': dates.write(start), 'end_date': dates.write(end),
             'classes': [_shape(each) for each in found.classes],
@@ -88,7 +85,7 @@ class AvailabilityController(rest.Controller):
         Extensions of Blazar's format need our own version, which the same
         header names beside Blazar's.
         """
-        slots: int | None = basic.given(call.query.slots)
+        slots: int | None = call.query.slots
         if slots is not None and call.own_minor < versions.CALENDAR:
             raise errors.UnknownKey(
                 'The query parameter slots came with version '

@@ -70,11 +70,10 @@ class HostsController(_Controller):
     def get_all(self, call: expose.Call) -> pecan.Response:
         """List hosts, in pages if the query has a limit."""
         self._authorize(call, 'get')
-        limit = basic.given(call.query.limit)
+        limit = call.query.limit
         if limit is not None:
             limit = min(limit, self._engine.conf.api.max_limit)
-        page = hosts.page(self._engine, limit,
-                          basic.given(call.query.marker))
+        page = hosts.page(self._engine, limit, call.query.marker)
         document: dict[str, Any] = {
             'hosts': self._shown(call, page)}
         if limit is not None and limit == len(page):
@@ -126,8 +125,7 @@ class _Allocations(_Controller):
         if self._may(call, 'get_allocations'):
             return host_shape.shape_allocation
         # An answer about one lease would reveal its hosts.
-        if any(basic.given(each) is not None for each in (
-                call.query.lease_id, call.query.reservation_id)):
+        if (call.query.lease_id, call.query.reservation_id) != (None, None):
             self._authorize(call, 'get_allocations')
         self._authorize(call, 'get_allocation_times')
         return host_shape.shape_times
@@ -142,8 +140,8 @@ class AllocationsController(_Allocations):
         shape = self._shaper(call)
         return expose.answer({'allocations': [
             shape(*each) for each in hosts.allocations(
-                self._engine, basic.given(call.query.lease_id),
-                basic.given(call.query.reservation_id))]})
+                self._engine, call.query.lease_id, call.query.reservation_id)
+        ]})
 
 
 class AllocationController(_Allocations):
@@ -155,8 +153,8 @@ class AllocationController(_Allocations):
         shape = self._shaper(call)
         host = hosts.find(self._engine, ident)
         found = hosts.allocations(
-            self._engine, basic.given(call.query.lease_id),
-            basic.given(call.query.reservation_id), host.id)
+            self._engine, call.query.lease_id, call.query.reservation_id,
+            host.id)
         bookings = found[0][1] if found else []
         return expose.answer({'allocation': shape(host, bookings)})
 
@@ -167,11 +165,11 @@ class PropertiesController(_Controller):
     @expose.expose(query=host_types.PropertyQuery)
     def get_all(self, call: expose.Call) -> pecan.Response:
         """List the names, with their values on request."""
-        with_private = bool(basic.given(call.query.all))
+        with_private = bool(call.query.all)
         self._authorize(call, 'list_private_properties' if with_private
                         else 'list_properties')
         found = hosts.properties(self._engine, with_private)
-        if basic.given(call.query.detail):
+        if call.query.detail:
             return expose.answer({'resource_properties': [
                 {'property': each.name, 'private': each.private,
                  'values': list(each.values)} for each in found]})
@@ -182,9 +180,8 @@ class PropertiesController(_Controller):
     def patch(self, call: expose.Call, ident: str) -> pecan.Response:
         """Make a capability private or public."""
         self._authorize(call, 'update_property')
-        private = basic.given(basic.read(
-            host_types.PropertyUpdate, call.document, call.minor,
-            'key').private)
+        private = basic.read(host_types.PropertyUpdate, call.document,
+                             call.minor, 'key').private
         if private is None:
             raise errors.InvalidValue('Missing parameter private.')
         changed = hosts.set_private(self._engine, ident, private)

@@ -26,19 +26,17 @@ from urllib import parse
 import pecan
 
 from ironic_reservations import errors
-from ironic_reservations import policies
-from ironic_reservations.api import caller_limits
 from ironic_reservations.api import expose
 from ironic_reservations.api import request_key
 from ironic_reservations.api import url
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
-from ironic_reservations.api.controllers.v1 import lease_shape
 from ironic_reservations.api.controllers.v1 import visible_properties
 from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import dates
 from ironic_reservations.api.types import lease as lease_types
 from ironic_reservations.api.types import lease_body
+from ironic_reservations.api.types import lease_document
 from ironic_reservations.engine import default_condition
 from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
@@ -61,10 +59,6 @@ class LeasesController(rest.Controller):
 
     _policy = 'reservation:lease:'
 
-    def __init__(self, engine: Engine, enforcer: policies.Enforcer) -> None:
-        super().__init__(engine, enforcer)
-        self._texts = lease_shape.Texts()
-
     @expose.expose(query=lease_types.ChangeQuery, takes_body=True)
     def post(self, call: expose.Call) -> pecan.Response:
         """Create a lease, or return what a dry run would do."""
@@ -76,15 +70,16 @@ class LeasesController(rest.Controller):
             call.own_minor)
         if request.priority and self._enforcer.projects:
             self._authorize(call, 'set_priority')
-        visible_properties.check(
-            self._engine, self._enforcer, context,
-            ((requested.hypervisor_properties, requested.resource_properties)
-             for requested in request.reservations))
-        request = default_condition.added(self._engine.conf, request)
-        allowed = caller_limits.of(self._engine, self._enforcer, context,
-                                   'leases', context.project_id)
+        if texts := [
+                pair for each in request.reservations if any(pair := (
+                    each.hypervisor_properties, each.resource_properties))]:
+            visible_properties.check(self._engine, self._enforcer, context,
+                                     texts)
+        if self._engine.conf.leases.default_resource_properties:
+            request = default_condition.added(self._engine.conf, request)
+        allowed = self.limits_of(context, 'leases', context.project_id)
         with self._blockers_named(call):
-            if basic.given(call.query.dry_run):
+            if call.query.dry_run:
                 return self._rehearsed(call, lease_create.rehearse(
                     self._engine, request, allowed))
             made = lease_create.create(self._engine, request, allowed=allowed)
@@ -104,37 +99,31 @@ class LeasesController(rest.Controller):
         asked = call.query
         conf = self._engine.conf
         project = self._enforcer.visible_project(
-            call.context, self._policy, basic.given(asked.project), 'leases')
+            call.context, self._policy, asked.project, 'leases')
         now = self._engine.clock()
-        given, since = basic.given(asked.limit), None
+        given, since = asked.limit, None
         limit = min(given or conf.api.max_limit, conf.api.max_limit)
         if given is None:
             since = now - datetime.timedelta(days=conf.leases.listed)
         chosen = leases.Filter(
-            basic.given(asked.name), basic.given(asked.status),
-            basic.given(asked.node), *(
-                now if each == dates.NOW else basic.given(each)
+            asked.name, asked.status, asked.node, *(
+                now if each == dates.NOW else each
                 for each in (asked.from_, asked.to)))
         page = [] if project == '' else lease_find.page(
-            self._engine, project, limit, basic.given(asked.marker), since,
-            chosen)
+            self._engine, project, limit, asked.marker, since, chosen)
         more = {}
         if limit == len(page):
             more['next'] = self._next(call, given and limit, page[-1].id,
                                       chosen)
         minor = call.own_minor
-        texts = ','.join(self._texts.write(page, minor, _outside(
-            self._engine, minor, page)))
-        return expose.written(
-            '{"leases":[' + texts + ']'
-            + ''.join(f',"{name}":{expose.dumps(value)}'
-                      for name, value in more.items()) + '}')
+        return expose.listing('leases', lease_document.written(
+            page, minor, _outside(self._engine, minor, page)), **more)
 
     def _next(self, call: expose.Call, limit: int | None, last: str,
               chosen: leases.Filter) -> str:
         asked = {
             'limit': limit, 'marker': last,
-            'project': basic.given(call.query.project), 'name': chosen.name,
+            'project': call.query.project, 'name': chosen.name,
             'status': chosen.statuses and ','.join(chosen.statuses),
             'node': chosen.node_uuid,
             'from': chosen.ends_after and dates.write(chosen.ends_after),
@@ -158,12 +147,12 @@ class LeasesController(rest.Controller):
                 call.document, self._engine.clock(),
                 functools.partial(self._nodes_of, found), call.own_minor),
             found)
-        visible_properties.check(self._engine, self._enforcer, call.context,
-                                 _new_texts(change, found))
-        allowed = caller_limits.of(self._engine, self._enforcer,
-                                   call.context, 'leases', found.project_id)
+        if texts := [*filter(any, _new_texts(change, found))]:
+            visible_properties.check(self._engine, self._enforcer,
+                                     call.context, texts)
+        allowed = self.limits_of(call.context, 'leases', found.project_id)
         with self._blockers_named(call):
-            if basic.given(call.query.dry_run):
+            if call.query.dry_run:
                 return self._rehearsed(call, lease_change.rehearse(
                     self._engine, found.id, change, allowed, found))
             changed = lease_change.change(
@@ -183,8 +172,14 @@ class LeasesController(rest.Controller):
 
     def _answer(self, call: expose.Call, lease: leases.Lease,
                 status: int = 200, **headers: str) -> pecan.Response:
-        shaped, = _shaped(self._engine, call, (lease,))
-        return expose.answer({'lease': shaped}, status, **headers)
+        return expose.answer({'lease': self._document(call, lease)}, status,
+                             **headers)
+
+    def _document(self, call: expose.Call,
+                  lease: leases.Lease) -> dict[str, Any]:
+        minor = call.own_minor
+        return lease_document.document(
+            lease, minor, _outside(self._engine, minor, (lease,)))
 
     @contextlib.contextmanager
     def _blockers_named(self, call: expose.Call) -> Iterator[None]:
@@ -209,14 +204,13 @@ class LeasesController(rest.Controller):
 
     def _rehearsed(self, call: expose.Call,
                    found: rehearsal.Rehearsal) -> pecan.Response:
-        shaped, = _shaped(self._engine, call, (found.lease,))
-        document = {'lease': shaped}
+        document = {'lease': self._document(call, found.lease)}
         if call.own_minor >= versions.MOVES:
             sees = {project: self._sees(call, project) for project in {
                 each.project_id for each in found.moved}}
             seen = [each for each in found.moved if sees[each.project_id]]
             document['moves'] = {
-                'leases': [lease_shape.moved(each) for each in seen],
+                'leases': [lease_document.moved(each) for each in seen],
                 'others': len(found.moved) - len(seen)}
         return expose.answer(document)
 
@@ -281,30 +275,16 @@ def _uuid(ident: str) -> str:
             'UUID.') from exc
 
 
-def _shaped(engine: Engine, call: expose.Call,
-            found: Sequence[leases.Lease]) -> list[dict[str, Any]]:
-    """Return leases as clients see them.
-
-    Extensions of Blazar's format need our own version, which the same header
-    names beside Blazar's.
-    """
-    minor = call.own_minor
-    outside = _outside(engine, minor, found)
-    return [lease_shape.shape(each) if outside is None
-            else lease_shape.extended(each, minor, outside)
-            for each in found]
-
-
 def _outside(engine: Engine, minor: int, found: Sequence[leases.Lease]
-             ) -> lease_shape.Outside | None:
+             ) -> lease_document.Outside:
     """Read the facts that a version shows beyond Blazar's format."""
-    if minor < versions.DEGRADED:
-        return None
-    return lease_shape.Outside(
-        lease_health.reasons(engine, found),
-        None if minor < versions.LOANS else {
-            ident: ends for each in engine.features
-            for ident, ends in each.lent(engine, found).items()})
+    degraded = ([each for each in found if each.degraded]
+                if minor >= versions.DEGRADED else [])
+    return lease_document.Outside(
+        lease_health.reasons(engine, degraded) if degraded else {}, {
+            ident: ends for each in engine.hooks['lent']
+            for ident, ends in each.lent(engine, found).items()
+        } if minor >= versions.LOANS else {})
 
 
 def _change_key(call: expose.Call, engine: Engine,

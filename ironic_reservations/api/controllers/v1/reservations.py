@@ -23,7 +23,6 @@ import pecan
 
 from ironic_reservations import errors
 from ironic_reservations import policies
-from ironic_reservations.api import caller_limits
 from ironic_reservations.api import expose
 from ironic_reservations.api import request_key
 from ironic_reservations.api import url
@@ -38,7 +37,6 @@ from ironic_reservations.engine.reservations import lifetime
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.engine.reservations import reserve
-from ironic_reservations.model import limits
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
@@ -72,8 +70,8 @@ class ReservationsController(rest.Controller):
         with self._metrics.picking():
             made = reserve.reserve(self._engine, request, sees,
                                    call.environ.get(OBSERVER),
-                                   _allowed(self._engine, self._enforcer,
-                                            call, context.project_id),
+                                   self.limits_of(context, 'reservations',
+                                                  context.project_id),
                                    _key(call, self._engine, request))
         base = url.root(call.environ, self._engine.conf)
         return expose.answer({'reservation': shaper(call.minor, base)(made)},
@@ -82,10 +80,8 @@ class ReservationsController(rest.Controller):
     def _read_ask(self, call: expose.Call) -> pick.NodeRequest:
         wanted = basic.read(basic.NewReservation, call.document, call.minor,
                             'key')
-        node_uuids = basic.given(wanted.node_uuid)
-        resource_class = basic.given(wanted.resource_class)
-        traits = basic.given(wanted.traits) or frozenset()
-        flavor = basic.given(wanted.flavor)
+        node_uuids, resource_class = wanted.node_uuid, wanted.resource_class
+        traits, flavor = wanted.traits or frozenset(), wanted.flavor
         most = self._engine.conf.api.max_nodes_per_request
         if flavor is not None and (resource_class or traits):
             raise errors.InvalidValue(
@@ -102,8 +98,7 @@ class ReservationsController(rest.Controller):
             raise errors.InvalidValue(
                 f'node_uuid: the list has {len(node_uuids)} nodes, and may '
                 f'have at most {most}. Send a shorter list.')
-        expires_at = basic.given(wanted.expires_at)
-        ttl = basic.given(wanted.ttl)
+        expires_at, ttl = wanted.expires_at, wanted.ttl
         lifetime.expiry(self._engine.conf, self._engine.clock(), expires_at,
                         ttl)
         return pick.NodeRequest(
@@ -112,7 +107,7 @@ class ReservationsController(rest.Controller):
             traits=flavor.required if flavor else traits,
             class_name=flavor.class_name if flavor else None,
             forbidden=flavor.forbidden if flavor else frozenset(),
-            uuid=basic.given(wanted.uuid), expires_at=expires_at, ttl=ttl,
+            uuid=wanted.uuid, expires_at=expires_at, ttl=ttl,
             project_id=call.context.project_id,
             user_id=call.context.user_id)
 
@@ -120,7 +115,7 @@ class ReservationsController(rest.Controller):
     def get_all(self, call: expose.Call) -> pecan.Response:
         """List reservations, in pages since version 1.3."""
         query = self._read_query(call)
-        fields = basic.given(call.query.fields)
+        fields = call.query.fields
         page = [] if query is None else find.page(self._engine, query)
         base = url.root(call.environ, self._engine.conf)
         shape = shaper(call.minor, base, fields)
@@ -134,23 +129,21 @@ class ReservationsController(rest.Controller):
         """Return the query, or ``None`` if nothing can be visible."""
         asked = call.query
         project = self._enforcer.visible_project(
-            call.context, self._policy, basic.given(asked.project),
-            'reservations')
+            call.context, self._policy, asked.project, 'reservations')
         if project == '':
             return None
-        marker = basic.given(asked.marker)
+        marker = asked.marker
         limit = None
         if call.minor >= versions.PAGES:
             most = self._engine.conf.api.max_limit
-            limit = min(basic.given(asked.limit) or most, most)
+            limit = min(asked.limit or most, most)
         if marker is not None:
             self._check_marker(call, marker)
         return find.Query(
-            node_uuid=basic.given(asked.node),
-            instance_uuid=basic.given(asked.instance), project_id=project,
-            marker=marker, limit=limit,
-            sort_key=basic.given(asked.sort_key) or 'created_at',
-            sort_dir=basic.given(asked.sort_dir) or 'asc')
+            node_uuid=asked.node, instance_uuid=asked.instance,
+            project_id=project, marker=marker, limit=limit,
+            sort_key=asked.sort_key or 'created_at',
+            sort_dir=asked.sort_dir or 'asc')
 
     def _check_marker(self, call: expose.Call, marker: str) -> None:
         """Check that the caller may see the reservation of a marker."""
@@ -167,7 +160,7 @@ class ReservationsController(rest.Controller):
     def get_one(self, call: expose.Call, ident: str) -> pecan.Response:
         """Return the reservation."""
         found = self._find(call, ident)
-        return self._answer(call, found, basic.given(call.query.fields))
+        return self._answer(call, found, call.query.fields)
 
     @expose.expose(takes_body=True, since=versions.TIMES)
     def patch(self, call: expose.Call, ident: str) -> pecan.Response:
@@ -176,9 +169,8 @@ class ReservationsController(rest.Controller):
         wanted = basic.read(basic.Renewal, _replaced(call.document),
                             call.minor, 'path')
         return self._answer(call, renew.renew(
-            self._engine, found.uuid, basic.given(wanted.expires_at),
-            basic.given(wanted.ttl), found,
-            _allowed(self._engine, self._enforcer, call, found.project_id)))
+            self._engine, found.uuid, wanted.expires_at, wanted.ttl, found,
+            self.limits_of(call.context, 'reservations', found.project_id)))
 
     @expose.expose()
     def delete(self, call: expose.Call, ident: str) -> pecan.Response:
@@ -233,13 +225,6 @@ def _key(call: expose.Call, engine: Engine,
         return None
     request_key.count(call, engine)
     return earlier.of_uuid(_KIND, request.project_id, request.uuid)
-
-
-def _allowed(engine: Engine, enforcer: policies.Enforcer, call: expose.Call,
-             project_id: str | None) -> limits.Limits:
-    """Return the limits of the caller."""
-    return caller_limits.of(engine, enforcer, call.context,
-                            'reservations', project_id)
 
 
 def _target(reservation: node_reservation.Reservation) -> dict[str, str]:

@@ -22,7 +22,6 @@ from collections.abc import Sequence
 import dataclasses
 import datetime
 import functools
-import threading
 from typing import Any
 
 from ironic_reservations.api import expose
@@ -33,22 +32,40 @@ from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_flavors
 
-#: The size of the cache, in kilobytes of leases: 5000 leases of one node each.
-_MOST = 35_000
+
+@dataclasses.dataclass(frozen=True)
+class Outside:
+    """Facts that documents show of leases, but that leases do not contain.
+
+    :ivar reasons: the reasons why leases are degraded, by the ids of the
+        leases.
+    :ivar lent: the times until which leases could have nodes of other owners,
+        by the ids of the leases and the uuids of the nodes.
+    """
+
+    reasons: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    lent: Mapping[str, Mapping[str, datetime.datetime]] = dataclasses.field(
+        default_factory=dict)
 
 
-def shape(lease: leases.Lease,
-          lent: Mapping[str, datetime.datetime] | None = None,
-          **more: Any) -> dict[str, Any]:
+NOTHING = Outside()
+#: The versions that changed the document of a lease.
+_FORMS = (versions.SEED, versions.DEGRADED, versions.FLEXIBLE, versions.QUEUE,
+          versions.LOANS)
+
+
+def document(lease: leases.Lease, minor: int = versions.SEED,
+             outside: Outside = NOTHING) -> dict[str, Any]:
     """Return a lease as clients see it.
 
-    :param lent: the times until which the lease could have nodes of other
-        owners, by node uuid; ``None``: the client's version does not show
-        them.
-    :param more: further keys of the client's version.
+    Extensions of Blazar's format need our own version, which the same header
+    names beside Blazar's.
+
+    :param minor: our own version.
     """
     updated = lease.updated_at
-    return {
+    lent = None if minor < versions.LOANS else outside.lent.get(lease.id, {})
+    made = {
         'id': lease.id,
         'name': lease.name,
         'user_id': lease.user_id,
@@ -65,104 +82,37 @@ def shape(lease: leases.Lease,
                          for each in lease.reservations],
         'events': _events(lease.id, lease.events),
         'waiting': lease.waiting,
-        **more,
     }
+    if minor >= versions.DEGRADED:
+        made['degraded_reason'] = outside.reasons.get(lease.id)
+    if minor >= versions.FLEXIBLE:
+        made.update(_open_dates(lease))
+    if minor >= versions.QUEUE:
+        made.update(_queue(lease))
+    return made
 
 
-@dataclasses.dataclass(frozen=True)
-class Outside:
-    """Facts that a version shows about leases, but that leases do not contain.
+def written(page: Sequence[leases.Lease], minor: int = versions.SEED,
+            outside: Outside = NOTHING) -> list[str]:
+    """Return the documents of leases as JSON, which the leases keep.
 
-    :ivar reasons: the reasons why leases are degraded, by the ids of the
-        leases.
-    :ivar lent: as for :func:`shape`, by the ids of the leases; ``None``: the
-        version does not show it.
+    A changed lease is another object. A document with facts that the lease
+    does not contain is not kept.
     """
-
-    reasons: Mapping[str, str]
-    lent: Mapping[str, Mapping[str, datetime.datetime]] | None
-
-
-def extended(lease: leases.Lease, minor: int,
-             outside: Outside) -> dict[str, Any]:
-    """Return a lease as clients of our own versions see it.
-
-    :param minor: the version.
-    """
-    lent = outside.lent
-    return shape(
-        lease, None if lent is None else lent.get(lease.id, {}),
-        degraded_reason=outside.reasons.get(lease.id),
-        **(dates_left_open(lease) if minor >= versions.FLEXIBLE else {}),
-        **(queue(lease) if minor >= versions.QUEUE else {}))
+    form = max(each for each in _FORMS if each <= minor)
+    changing = {*outside.reasons, *outside.lent}
+    texts = []
+    for lease in page:
+        text = None if lease.id in changing else lease.documents.get(form)
+        if text is None:
+            text = expose.dumps(document(lease, minor, outside))
+            if lease.id not in changing:
+                lease.documents[form] = text
+        texts.append(text)
+    return texts
 
 
-def _form(minor: int) -> int:
-    """Return the first version that shows a lease as this one does."""
-    return max(each for each in _FORMS if each <= minor)
-
-
-#: The versions that changed the shape of a lease.
-_FORMS = (versions.SEED, versions.DEGRADED, versions.FLEXIBLE, versions.QUEUE,
-          versions.LOANS)
-
-
-class Texts:
-    """Writes leases as JSON, and caches the texts.
-
-    Leases are immutable, and a changed lease is another object. A cached text
-    depends on nothing but the lease, since leases with further facts are not
-    cached.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._written: dict[tuple[str, int], tuple[leases.Lease, str]] = {}
-        self._kilobytes = 0
-
-    def write(self, page: Sequence[leases.Lease], minor: int = versions.SEED,
-              outside: Outside | None = None) -> list[str]:
-        """Return leases as JSON.
-
-        :param minor: our own version.
-        :param outside: the further facts, if the version shows any.
-        """
-        form, uncached = _form(minor), set[str]()
-        if outside is not None:
-            uncached.update(outside.reasons, outside.lent or ())
-        with self._lock:
-            known = [self._written.get((lease.id, form)) for lease in page]
-        texts, new = [], {}
-        for lease, each in zip(page, known, strict=True):
-            if (each is None or each[0] is not lease
-                    or lease.id in uncached):
-                each = lease, expose.dumps(
-                    shape(lease) if outside is None
-                    else extended(lease, minor, outside))
-                if lease.id not in uncached:
-                    new[lease.id, form] = each
-            texts.append(each[1])
-        if new:
-            self._keep(new)
-        return texts
-
-    def _keep(self, new: Mapping[tuple[str, int], tuple[leases.Lease, str]]
-              ) -> None:
-        with self._lock:
-            for key, each in new.items():
-                self._forget(key)
-                self._written[key] = each
-                self._kilobytes += each[0].kilobytes
-            while self._kilobytes > _MOST:
-                self._forget(next(iter(self._written)))
-
-    def _forget(self, key: tuple[str, int]) -> None:
-        known = self._written.pop(key, None)
-        if known is not None:
-            self._kilobytes -= known[0].kilobytes
-
-
-def dates_left_open(lease: leases.Lease) -> dict[str, Any]:
+def _open_dates(lease: leases.Lease) -> dict[str, Any]:
     """Return the open dates of a lease as clients see them."""
     between = lease.between
     return {
@@ -174,7 +124,7 @@ def dates_left_open(lease: leases.Lease) -> dict[str, Any]:
     }
 
 
-def queue(lease: leases.Lease) -> dict[str, Any]:
+def _queue(lease: leases.Lease) -> dict[str, Any]:
     """Return the place of a lease in the queue as clients see it."""
     queued = lease.queued
     return {
