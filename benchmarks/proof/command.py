@@ -36,10 +36,12 @@ import tempfile
 import time
 
 from benchmarks import beside_blazar
+from benchmarks.proof import headlines
 from benchmarks.proof import logs
 from benchmarks.proof import machine
 from benchmarks.proof import page
 from benchmarks.proof import promises
+from benchmarks.proof import readme
 from benchmarks.proof import rows
 from benchmarks.proof import sections
 
@@ -62,6 +64,9 @@ def main(arguments: Sequence[str]) -> int:
         run = rows.run_of_json(json.loads(given.raw.read_text()))
         given.output.mkdir(parents=True, exist_ok=True)
         (given.output / PAGE).write_text(page.write(run))
+        if given.readme is not None:
+            given.readme.write_text(readme.filled(
+                given.readme.read_text(), headlines.headlines(run)))
         return _judged(run)
     run = _run(given, [each for each in sections.SECTIONS
                        if not given.only or each.name in given.only])
@@ -79,6 +84,8 @@ def _judged(run: rows.Run) -> int:
 
 def _run(given: argparse.Namespace,
          chosen: Sequence[sections.Section]) -> rows.Run:
+    # NOTE: so that what was started is ended.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     given.output.mkdir(parents=True, exist_ok=True)
     names = {each.name for each in chosen}
     with contextlib.ExitStack() as stack:
@@ -114,7 +121,7 @@ def _run(given: argparse.Namespace,
                 *(['--quick'] if given.quick else []),
                 *(['--blazar-python', str(blazar)] if blazar else []),
                 *(part for log in chosen_logs for part in ('--log', log))],
-                environment)
+                environment, given.patience)
             run = dataclasses.replace(run, sections=(
                 *run.sections, dataclasses.replace(
                     done, load=load, notes=tuple(notes[each.name]))))
@@ -125,11 +132,11 @@ def _run(given: argparse.Namespace,
 
 
 def _write(run: rows.Run, folder: pathlib.Path) -> None:
-    (folder / RAW).write_text(_json(run))
+    (folder / RAW).write_text(as_json(run))
     (folder / PAGE).write_text(page.write(run))
 
 
-def _json(run: rows.Run) -> str:
+def as_json(run: rows.Run) -> str:
     """Return a run as JSON, with a line for each row."""
     document = rows.run_to_json(run)
     told = [json.dumps({**each, 'rows': []}, indent=1).replace(
@@ -154,9 +161,13 @@ def _shown(given: argparse.Namespace) -> Iterator[str]:
 
 
 def _section(section: sections.Section, options: Sequence[str],
-             environment: Mapping[str, str]) -> rows.Section:
-    """Measure a section in a process of its own, within its limit."""
-    began = time.monotonic()
+             environment: Mapping[str, str],
+             patience: float) -> rows.Section:
+    """Measure a section in a process of its own, within its limit.
+
+    :param patience: by what the limit is multiplied.
+    """
+    began, limit = time.monotonic(), section.limit * patience
     with tempfile.TemporaryDirectory() as folder:
         measured = pathlib.Path(folder, 'rows')
         measured.touch()
@@ -167,11 +178,11 @@ def _section(section: sections.Section, options: Sequence[str],
             start_new_session=True)
         failure = ''
         try:
-            code = process.wait(section.limit)
+            code = process.wait(limit)
             if code:
                 failure = f'The section has ended with the exit code {code}.'
         except subprocess.TimeoutExpired:
-            failure = (f'The section has not ended within {section.limit} '
+            failure = (f'The section has not ended within {limit:.0f} '
                        'seconds.')
         finally:
             _stop(process)
@@ -272,6 +283,10 @@ def _parser() -> argparse.ArgumentParser:
                              'several times')
     parser.add_argument('--quick', action='store_true',
                         help='with sizes too small to mean anything')
+    parser.add_argument('--patience', type=float, default=1.0,
+                        metavar='FACTOR',
+                        help='multiply the time limit of each section, for '
+                             'a slow machine')
     parser.add_argument('--server', default='mysql+pymysql://root@127.0.0.1',
                         help='SQLAlchemy URL of a database server where '
                              'databases can be made (%(default)s)')
@@ -281,6 +296,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('--raw', type=pathlib.Path, metavar='FILE',
                         help='measure nothing: write the page of this raw '
                              'data again')
+    parser.add_argument('--readme', type=pathlib.Path, metavar='FILE',
+                        help='with --raw: put the figures of this raw data '
+                             'into the links of a README')
     parser.add_argument('--section', help=argparse.SUPPRESS)
     parser.add_argument('--rows', type=pathlib.Path, help=argparse.SUPPRESS)
     return parser

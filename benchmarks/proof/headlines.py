@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Sequence
 import dataclasses
+import re
 
 from benchmarks.proof import rows
 from benchmarks.proof import sections
@@ -56,15 +57,19 @@ def _claims(run: rows.Run) -> Iterator[Headline]:
 
 
 def _leases(run: rows.Run) -> Iterator[Headline]:
-    for row in run.rows('leases'):
-        if isinstance(row, rows.Times) and row.what == sections.LEASE:
-            label = 'blazar' if row.who == rows.BLAZAR else 'ours'
-            leases = f' that have {row.leases:,} leases' if row.leases else ''
-            yield Headline(
-                f'lease-{label}-{row.hosts}-{row.leases}',
-                f'{number(1000 * row.median)} ms',
-                f'A lease of one of {row.hosts:,} hosts{leases}, median of '
-                f'{len(row.seconds)}, {row.who}: {{}}.')
+    there = [row for row in run.rows('leases')
+             if isinstance(row, rows.Times) and row.what == sections.LEASE]
+    sizes = sorted({(row.hosts, row.leases) for row in there})
+    for row in there:
+        label = 'blazar' if row.who == rows.BLAZAR else 'ours'
+        size = sizes.index((row.hosts, row.leases))
+        place = 'smallest' if not size else (
+            'largest' if size == len(sizes) - 1 else str(size))
+        leases = f' that have {row.leases:,} leases' if row.leases else ''
+        yield Headline(
+            f'lease-{label}-{place}', f'{number(1000 * row.median)} ms',
+            f'A lease of one of {row.hosts:,} hosts{leases}, median of '
+            f'{len(row.seconds)}, {row.who}: {{}}.')
 
 
 def _races(run: rows.Run) -> Iterator[Headline]:
@@ -100,10 +105,9 @@ def _logs(there: Sequence[rows.Replayed]) -> str:
 def _packings(run: rows.Run) -> Iterator[Headline]:
     for row in run.rows('packings'):
         assert isinstance(row, rows.Packed)
+        words = re.findall(r'\w+', row.family.replace(' used', ''))
         yield Headline(
-            f'packings-{row.family.partition(":")[0].replace(" ", "-")}-'
-            f'{row.family.partition(": ")[2].replace(" ", "-")}-'
-            f'{row.policy}'.replace(',', '').replace('-%-used', ''),
+            f'packings-{"-".join(words)}-{row.policy}',
             f'{100 * row.share:.1f} %',
             f'Wrong refusals of {row.requests:,} requests, {row.family}, '
             f'{row.policy} binding: {{}}.')

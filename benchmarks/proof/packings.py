@@ -36,20 +36,16 @@ from ironic_reservations.planner import shares
 
 Draw = Callable[[int, float, int], feasible.Case]
 
-#: Families with the numbers of hosts, the share that is used, and the number
-#: of packings; quick ones have fewer hosts, and one packing.
-FAMILIES: Sequence[tuple[str, Draw, int, float, int]] = (
-    ('below the peak: 30 nodes, 80 % used', feasible.nodes, 30, 0.80, 6),
-    ('overlapping requirements: 30 nodes, 94 % used', feasible.nodes, 30,
-     0.94, 6),
-    ('overlapping requirements: 30 nodes, 98 % used', feasible.nodes, 30,
-     0.98, 6),
-    ('overlapping requirements: 100 nodes, 94 % used', feasible.nodes, 100,
-     0.94, 1),
-    ('with pins: 30 nodes, 94 % used', feasible.pinned_nodes, 30, 0.94, 6),
-    ('open dates: 30 nodes, 94 % used', feasible.open_nodes, 30, 0.94, 4),
-    ('shared compute hosts: 20 hosts, 85 % used', feasible.compute_hosts, 20,
-     0.85, 1))
+#: Families with what their hosts are, their number, the share that is used,
+#: and the number of packings; quick ones have fewer hosts, and one packing.
+FAMILIES: Sequence[tuple[str, Draw, str, int, float, int]] = (
+    ('below the peak', feasible.nodes, 'nodes', 30, 0.80, 20),
+    ('overlapping requirements', feasible.nodes, 'nodes', 30, 0.94, 20),
+    ('overlapping requirements', feasible.nodes, 'nodes', 30, 0.98, 20),
+    ('overlapping requirements', feasible.nodes, 'nodes', 100, 0.94, 3),
+    ('with pins', feasible.pinned_nodes, 'nodes', 30, 0.94, 20),
+    ('open dates', feasible.open_nodes, 'nodes', 30, 0.94, 8),
+    ('shared compute hosts', feasible.compute_hosts, 'hosts', 20, 0.85, 2))
 _QUICK_HOSTS = 6
 
 
@@ -62,8 +58,10 @@ def measure(quick: bool, judged: int,
     """
     if importlib.util.find_spec('ortools') is None:
         judged = 0
-    for family, draw, count, used, packings in FAMILIES:
-        cases = [draw(_QUICK_HOSTS if quick else count, used, seed)
+    for name, draw, noun, many, used, packings in FAMILIES:
+        count = _QUICK_HOSTS if quick else many
+        family = f'{name}: {count} {noun}, {100 * used:.0f} % used'
+        cases = [draw(count, used, seed)
                  for seed in range(1 if quick else packings)]
         for policy, play in ((rows.LATE, _late), (rows.PINNED, pinned)):
             yield _played(family, policy, cases, play, judged, patience)

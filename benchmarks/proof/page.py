@@ -56,15 +56,15 @@ def _page(run: rows.Run) -> Iterator[str]:
 
 
 def _verdict(run: rows.Run) -> Iterator[str]:
+    yield from _heading('The verdict', 'proof-verdict')
     broken = promises.broken(run)
     if broken:
         yield from _paragraph('**Promises were broken in this run:**')
         yield from _bullets(broken)
     else:
-        yield from _paragraph(
-            'No promise was broken in this run: no double booking by this '
-            'service, no finding of a storm, no refusal that was called '
-            'proved and had a place, and no refusal in a replay.')
+        yield from _paragraph('No promise was broken in this run. It has '
+                              'looked for:')
+        yield from _bullets(promises.looked_for(run))
     unfinished = promises.unfinished(run)
     if unfinished:
         yield from _paragraph('These sections are not complete:')
@@ -84,8 +84,8 @@ def _peers(run: rows.Run) -> Iterator[str]:
         'the value of the peer is the smaller, and so the better one:')
     yield from _table((52, 18, 15, 15), ('', 'Peer', 'Of the peer',
                                          'Of this service'), (
-        (f'{each.what} (:ref:`{each.section} <proof-section-'
-         f'{each.section}>`)', each.peer, _value(each.theirs, each.unit),
+        (f'{each.what} (`{each.section} <proof-section-{each.section}_>`__)',
+         each.peer, _value(each.theirs, each.unit),
          _value(each.ours, each.unit)) for each in there))
 
 

@@ -46,6 +46,27 @@ def _broken(run: rows.Run) -> Iterator[str]:
                    'them can be served.')
 
 
+def looked_for(run: rows.Run) -> list[str]:
+    """Return a phrase for each kind of broken promise that a run looks for."""
+    there = [row for each in run.sections for row in each.rows]
+    races = sum(len(row.owners) for row in there
+                if isinstance(row, rows.Races) and row.who == rows.OURS)
+    storms = [row for row in there if isinstance(row, rows.Storm)]
+    packed = sum(row.requests for row in there if isinstance(
+        row, rows.Packed) and row.policy == rows.LATE)
+    replayed = sum(row.requests + row.extensions for row in there
+                   if isinstance(row, rows.Replayed)
+                   and row.policy == rows.LATE)
+    return [phrase for count, phrase in (
+        (races, f'a double booking by this service, in {races:,} races'),
+        (len(storms), f'a finding of the checker, in {len(storms)} storms'),
+        (packed, 'a refusal that is called proved although there is a '
+                 f'place, in {packed:,} requests that can all be served'),
+        (replayed, f'a refusal in the replay of logs, in {replayed:,} '
+                   'requests and extensions that can all be served'))
+        if count]
+
+
 def unfinished(run: rows.Run) -> list[str]:
     """Return a sentence for each section that has not ended by itself."""
     return [f'{each.name}: {each.failure}' for each in run.sections

@@ -204,5 +204,5 @@ SECTIONS: Sequence[Section] = (
         'Five API processes and reconcilers with a real Ironic, while '
         'processes are killed and stopped, connections cut and answers lost; '
         'a checker judges all that clients and nodes have seen. '
-        ':doc:`storm` tells its rules.', _storm, 720))
+        '``doc/source/contributor/storm.rst`` tells its rules.', _storm, 720))
 BY_NAME = {each.name: each for each in SECTIONS}
