@@ -73,12 +73,15 @@ class Case:
     :ivar requests: in the order in which they arrive.
     :ivar windows: from when until when those may begin whose dates are open,
         by their ids.
+    :ivar homes: the host and the start of each in the packing, by its id.
     :ivar running: leases that have started: they stay where they are.
     """
 
     capacities: tuple[shares.Capacity | None, ...]
     requests: tuple[bookings.Demand, ...]
     windows: Mapping[str, tuple[int, int]] = dataclasses.field(
+        default_factory=dict)
+    homes: Mapping[str, tuple[int, int]] = dataclasses.field(
         default_factory=dict)
     running: tuple[bookings.Booking, ...] = ()
 
@@ -116,20 +119,13 @@ def nodes(count: int, used: float, seed: int) -> Case:
 
     :param used: the share of the time for which each node is asked for.
     """
-    case, _ = _nodes(count, used, seed)
-    return case
-
-
-def _nodes(count: int, used: float,
-           seed: int) -> tuple[Case, dict[str, int]]:
-    """Return the nodes, and where each request is in the packing."""
     chance = random.Random(f'{count} {used} {seed}')
     classes = [chance.choice(_CLASSES) for _ in range(count)]
     sizes = [chance.choice(_SIZES) for _ in range(count)]
     traits = [frozenset(trait for trait in range(_TRAITS)
                         if chance.random() < 0.4) for _ in range(count)]
     requests: list[bookings.Demand] = []
-    homes: dict[str, int] = {}
+    homes: dict[str, tuple[int, int]] = {}
     for node in range(count):
         for start, end in _windows(chance, used):
             alike = {
@@ -146,12 +142,12 @@ def _nodes(count: int, used: float,
                 alike['trait'] = host_sets.mask(
                     other for other in range(count)
                     if wanted in traits[other])
-            homes[str(len(requests))] = node
+            homes[str(len(requests))] = node, start
             requests.append(bookings.Demand(
                 str(len(requests)), start, end, 1, 1,
                 alike[chance.choice(sorted(alike))]))
     chance.shuffle(requests)
-    return Case((None,) * count, tuple(requests)), homes
+    return Case((None,) * count, tuple(requests), homes=homes)
 
 
 def alike_nodes(count: int, used: float, seed: int) -> Case:
@@ -171,14 +167,16 @@ def compute_hosts(count: int, used: float, seed: int) -> Case:
     chance = random.Random(f'{count} hosts {used} {seed}')
     everything = host_sets.everything(count)
     requests: list[bookings.Demand] = []
-    for _ in range(count):
+    homes: dict[str, tuple[int, int]] = {}
+    for node in range(count):
         for size in _flavors(chance):
             for start, end in _windows(chance, used):
+                homes[str(len(requests))] = node, start
                 requests.append(bookings.Demand(
                     str(len(requests)), start, end, 1, 1, everything,
                     amounts=size))
     chance.shuffle(requests)
-    return Case((_CAPACITY,) * count, tuple(requests))
+    return Case((_CAPACITY,) * count, tuple(requests), homes=homes)
 
 
 def open_nodes(count: int, used: float, seed: int) -> Case:
@@ -215,17 +213,17 @@ def pinned_nodes(count: int, used: float, seed: int) -> Case:
     the node that they have in it, and a fifth of the requests name theirs.
     """
     chance = random.Random(f'pins {count} {used} {seed}')
-    case, homes = _nodes(count, used, seed)
+    case = nodes(count, used, seed)
     early = [each for each in case.requests if each.start < _EARLY * _SLOT
              and chance.random() < _PINNED]
     started = {each.id for each in early}
     return dataclasses.replace(
         case, running=tuple(dataclasses.replace(
-            each.booking(0, homes[each.id]), movable=False)
+            each.booking(0, case.homes[each.id][0]), movable=False)
             for each in early),
         requests=tuple(
             dataclasses.replace(
-                each, eligible=host_sets.mask((homes[each.id],)))
+                each, eligible=host_sets.mask((case.homes[each.id][0],)))
             if chance.random() < _PINNED else each
             for each in case.requests if each.id not in started))
 

@@ -34,26 +34,30 @@ class _Wanted:
 
     :ivar starts: when it may start; the first one is that of the promise.
     :ivar length: until its host is free again.
-    :ivar node: where it is; -1: nowhere yet.
+    :ivar hint: the node and the start to try first.
     """
 
+    id: str
     starts: tuple[int, ...]
     length: int
     nodes: tuple[int, ...]
     amounts: Mapping[str, int]
-    node: int = -1
+    hint: tuple[int, int] | None = None
 
 
 def verdict(capacities: Sequence[Mapping[str, int] | None],
             promised: Sequence[bookings.Booking], demand: bookings.Demand,
             seconds: float,
-            starts: Mapping[str, Sequence[int]] | None = None) -> str:
+            starts: Mapping[str, Sequence[int]] | None = None,
+            homes: Mapping[str, tuple[int, int]] | None = None) -> str:
     """Return whether there is a place for one more: yes, no or unknown.
 
     What is promised may move, except for bookings that are not movable.
 
     :param starts: when those may start whose dates are open, by the id of
         the request.
+    :param homes: the node and the start to try first, by the id of the
+        request; by default where each promise is.
     """
     from ortools.sat.python import cp_model
     dates = starts or {}
@@ -65,10 +69,10 @@ def verdict(capacities: Sequence[Mapping[str, int] | None],
         on.append({(node, start): model.new_bool_var('')
                    for node in each.nodes for start in each.starts})
         model.add_exactly_one(on[-1].values())
-        for (node, start), var in on[-1].items():
-            if each.node >= 0:
-                model.add_hint(var, (node, start) == (each.node,
-                                                      each.starts[0]))
+        hint = (homes or {}).get(each.id, each.hint)
+        for place, var in on[-1].items():
+            if hint is not None:
+                model.add_hint(var, place == hint)
     for there in _together(wanted, on):
         for node, at_once in there.items():
             capacity = capacities[node]
@@ -89,19 +93,20 @@ def verdict(capacities: Sequence[Mapping[str, int] | None],
 def _promised(each: bookings.Booking,
               dates: Mapping[str, Sequence[int]]) -> _Wanted:
     amounts = {} if each.amounts is None else each.amounts
-    others = dates.get(each.id.partition('/')[0], ())
+    request = each.id.partition('/')[0]
     nodes = (host_sets.members(each.eligible) if each.movable
              else (each.node,))
-    return _Wanted(tuple(dict.fromkeys((each.start, *others))),
-                   each.end + each.margin - each.start, nodes, dict(amounts),
-                   each.node)
+    return _Wanted(
+        request, tuple(dict.fromkeys((each.start, *dates.get(request, ())))),
+        each.end + each.margin - each.start, nodes, dict(amounts),
+        (each.node, each.start))
 
 
 def _demanded(demand: bookings.Demand,
               dates: Mapping[str, Sequence[int]]) -> _Wanted:
     amounts = ({} if demand.amounts is None
                else demand.amounts)
-    return _Wanted(tuple(dates.get(demand.id, (demand.start,))),
+    return _Wanted(demand.id, tuple(dates.get(demand.id, (demand.start,))),
                    demand.until - demand.start,
                    host_sets.members(demand.eligible), dict(amounts))
 

@@ -81,7 +81,7 @@ def _played(family: str, policy: str, cases: Sequence[feasible.Case],
                and each[1].cause.proved and each not in chosen]
     verdicts = [(each, judge.verdict(
         each.capacities, each.promised, each.demand, patience,
-        case.starts() if policy == rows.LATE else None))
+        case.starts() if policy == rows.LATE else None, case.homes))
         for case, each in chosen]
     said = [verdict for _, verdict in verdicts]
     return rows.Packed(

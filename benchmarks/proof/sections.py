@@ -188,9 +188,10 @@ SECTIONS: Sequence[Section] = (
         'packings', 'Requests that can all be served',
         'A full packing of hosts and time is drawn, cut into leases, and '
         'requested in a random order: so there is a place for each request, '
-        'and each refusal is wrong. CP-SAT of OR-tools is the judge of up to '
-        '20 refusals in each line, and of each one that is called proved: '
-        'is there a place if leases that have not started may move? '
+        'and each refusal is wrong. CP-SAT of OR-tools, which gets the '
+        'packing as a hint, is the judge of up to 20 refusals in each line, '
+        'and of each one that is called proved: is there a place if leases '
+        'that have not started may move? '
         '*Pinned* gives each request the first host that is free, for good, '
         'and gets the dates of the packing where dates are open.', _packings,
         600),
@@ -201,8 +202,9 @@ SECTIONS: Sequence[Section] = (
         _growth, 360),
     Section(
         'storm', 'Storms',
-        'Five API processes and reconcilers with a real Ironic, while '
-        'processes are killed and stopped, connections cut and answers lost; '
-        'a checker judges all that clients and nodes have seen. '
+        'A crowd of clients, several processes of a real Ironic with this '
+        'service in its API, and reconcilers, while processes are killed and '
+        'stopped, connections cut and answers lost. A checker without code '
+        'of the product judges all that clients and nodes have seen; '
         '``doc/source/contributor/storm.rst`` tells its rules.', _storm, 720))
 BY_NAME = {each.name: each for each in SECTIONS}
