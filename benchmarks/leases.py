@@ -103,7 +103,7 @@ class Client:
         end = self._begin + datetime.timedelta(hours=booked.HOURS)
         self._done(self._session.get(f'{self._url}/calendar', params={
             'from': self._begin.strftime(_ISO), 'to': end.strftime(_ISO),
-            'rows': 'true', 'limit': hosts}, headers=_LATEST))
+            'rows': 'true', 'limit': str(hosts)}, headers=_LATEST))
 
     def delete_all(self) -> None:
         """Delete all that were made."""

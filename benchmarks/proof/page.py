@@ -14,10 +14,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 import statistics
+from typing import Any
 
 from benchmarks.proof import better
 from benchmarks.proof import headlines
@@ -193,9 +196,10 @@ def _storms(there: Sequence[rows.Storm]) -> Iterator[str]:
                                 for row in there)) for rule in rules))
 
 
-_TABLES = {rows.Times: _times, rows.Amount: _amounts, rows.Races: _races,
-           rows.Refusals: _refusals, rows.Replayed: _replayed,
-           rows.Packed: _packed, rows.Storm: _storms}
+_TABLES: Mapping[type[rows.Row], Callable[[Any], Iterator[str]]] = {
+    rows.Times: _times, rows.Amount: _amounts, rows.Races: _races,
+    rows.Refusals: _refusals, rows.Replayed: _replayed,
+    rows.Packed: _packed, rows.Storm: _storms}
 
 
 def _heading(title: str, label: str) -> Iterator[str]:

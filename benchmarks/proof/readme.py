@@ -20,7 +20,8 @@ import re
 from benchmarks.proof import headlines
 
 PAGE = 'doc/source/contributor/proof.rst'
-_LINK = re.compile(rf'`([^`<]+) <{re.escape(PAGE)}#proof-(?!peers)([\w-]+)>`__')
+_LINK = re.compile(
+    rf'`([^`<]+) <{re.escape(PAGE)}#proof-(?!peers)([\w-]+)>`__')
 
 
 def figures(text: str) -> list[tuple[str, str]]:

@@ -244,8 +244,9 @@ def _rounded(value: Any) -> Any:
 
 def of_json(raw: Mapping[str, Any]) -> Row:
     """Return the row that JSON describes."""
-    values = {name: tuple(value) if isinstance(value, list) else value
-              for name, value in raw.items() if name != 'kind'}
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in raw.items() if name != 'kind'}
     return _KINDS[raw['kind']](**values)
 
 
