@@ -12,8 +12,8 @@
 
 """``python -m benchmarks [claims] [pages] ...``: all of them by default.
 
-``python -m benchmarks replay FILE``, ``python -m benchmarks feasible`` and
-``python -m benchmarks refusals`` have options of their own.
+``python -m benchmarks proof``, ``replay FILE``, ``feasible`` and ``refusals``
+have options of their own.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from benchmarks import replay
 from benchmarks import shares
 from benchmarks import starts
 from benchmarks import year
+from benchmarks.proof import command as proof
 
 _ALL = ('claims', 'pages', 'overhead', 'planning', 'pool', 'leases',
         'calendar', 'shares', 'starts', 'handover', 'holds', 'audit')
@@ -59,6 +60,8 @@ def main() -> None:
     if sys.argv[1:2] == ['refusals']:
         refusals.main(sys.argv[2:])
         return
+    if sys.argv[1:2] == ['proof']:
+        sys.exit(proof.main(sys.argv[2:]))
     parser = argparse.ArgumentParser('python -m benchmarks',
                                      description=__doc__)
     parser.add_argument('what', nargs='*', default=_ALL,

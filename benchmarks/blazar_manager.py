@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import datetime
+from importlib import metadata
 import json
 import logging
 import pathlib
@@ -164,17 +165,19 @@ class Manager:
                 ('start_lease', start), ('before_end_lease', end - _HOUR),
                 ('end_lease', end)))
 
-    def create(self) -> None:
-        """Make a lease of one host, when all of them are free."""
+    def create(self, hosts: int = 1, hours: int = 2) -> None:
+        """Make a lease; that of one host for two hours finds all of them free.
+        """
         start = self.begin + 25 * _HOUR
         with self.identity():
             self.service.create_lease({
                 'name': uuid.uuid4().hex, 'user_id': 'user',
                 'trust_id': 'trust', 'events': [],
                 'start_date': start.strftime(_FORMAT),
-                'end_date': (start + 2 * _HOUR).strftime(_FORMAT),
+                'end_date': (start + hours * _HOUR).strftime(_FORMAT),
                 'reservations': [{
-                    'resource_type': 'physical:host', 'min': 1, 'max': 1,
+                    'resource_type': 'physical:host',
+                    'min': hosts, 'max': hosts,
                     'hypervisor_properties': '',
                     'resource_properties': ''}]})
 
@@ -186,6 +189,20 @@ class Manager:
             at = time.perf_counter()
             self.create()
             seconds.append(time.perf_counter() - at)
+        return seconds
+
+    def refusals(self, count: int, hosts: int) -> list[float]:
+        """Ask for a week of more hosts than can be had; gives the times."""
+        from blazar.manager import exceptions
+        seconds = []
+        for _ in range(count):
+            at = time.perf_counter()
+            try:
+                self.create(hosts, 7 * 24)
+            except exceptions.NotEnoughHostsAvailable:
+                seconds.append(time.perf_counter() - at)
+            else:
+                raise RuntimeError(f'{hosts} hosts were given for a week.')
         return seconds
 
     def page(self) -> float:
@@ -223,15 +240,26 @@ def main() -> None:
     parser.add_argument('--leases', type=int, required=True)
     parser.add_argument('--times', type=int, required=True)
     parser.add_argument('--races', type=int, required=True)
+    parser.add_argument('--refusals', type=int, default=0)
+    parser.add_argument('--lists', type=int, default=1)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         manager = Manager(given.database, pathlib.Path(folder))
         with manager.alone():
             manager.fill(given.hosts, given.leases)
             print(json.dumps({
-                'seconds': manager.times(given.times),
-                'list': manager.page(),
+                'seconds': manager.times(given.times) if given.times else [],
+                'refused': manager.refusals(given.refusals, given.hosts),
+                'lists': [manager.page() for _ in range(given.lists)],
+                'megabytes': _memory(),
+                'version': metadata.version('blazar'),
                 'owners': [manager.race(2) for _ in range(given.races)]}))
+
+
+def _memory() -> float:
+    """Return the memory of this process, in megabytes."""
+    status = pathlib.Path('/proc/self/status').read_text()
+    return int(status.partition('VmRSS:')[2].split()[0]) / 1024
 
 
 if __name__ == '__main__':

@@ -19,7 +19,9 @@ is served when it is ``active``; one that is not within a minute is stuck.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterator
 from concurrent import futures
+import dataclasses
 import http.client
 import json
 import multiprocessing
@@ -158,7 +160,8 @@ def _measure(what: str, url: str, nodes: list[str], claims: int,
                      sum(stuck for _, stuck in results))
 
 
-def _free_all(url: str, middleware: bool) -> None:
+def free_all(url: str, middleware: bool) -> None:
+    """Delete all reservations, or allocations without the middleware."""
     kind = 'reservations' if middleware else 'allocations'
     with Client(url) as client:
         while found := client.send('GET', f'/v1/{kind}')[1][kind]:
@@ -166,34 +169,54 @@ def _free_all(url: str, middleware: bool) -> None:
                 client.send('DELETE', f'/v1/{kind}/{item["uuid"]}')
 
 
-def run(server: str, nodes: int, claims: int) -> None:
-    """Measure, and print the table.
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A way to claim a node.
+
+    :ivar middleware: whether ours is in Ironic's API.
+    :ivar confirm: [ironic] confirm.
+    """
+
+    name: str
+    middleware: bool
+    confirm: str
+    claim: Claim
+
+
+CASES = (
+    Case('allocation, by class', False, 'always', allocate_by_class),
+    Case('allocation, one of five', False, 'always', allocate_of_five),
+    Case('reservation, by class', True, 'always', reserve_by_class),
+    Case('reservation, one of five', True, 'always', reserve_of_five),
+    Case('unconfirmed, by class', True, 'mirror', reserve_by_class),
+    Case('unconfirmed, one of five', True, 'mirror', reserve_of_five))
+
+
+def measure(server: str, nodes: int, claims: int
+            ) -> Iterator[tuple[Case, int, table.Row]]:
+    """Measure each way, for one client and for several at once.
 
     :param server: URL of the database server.
     :param nodes: how many nodes Ironic has.
     :param claims: how many are claimed in each measurement.
+    :returns: the case, the number of clients, and the measurement.
     """
     with ground.ironic(server, nodes) as there:
         with there.service.session() as session:
             uuids = ground.node_uuids(session, there.url)
-        rows = []
-        for name, middleware, confirm, claim in (
-                ('allocation, by class', False, 'always', allocate_by_class),
-                ('allocation, one of five', False, 'always',
-                 allocate_of_five),
-                ('reservation, by class', True, 'always', reserve_by_class),
-                ('reservation, one of five', True, 'always',
-                 reserve_of_five),
-                ('unconfirmed, by class', True, 'mirror', reserve_by_class),
-                ('unconfirmed, one of five', True, 'mirror',
-                 reserve_of_five)):
-            there.restart(middleware, confirm)
-            _measure(name, there.url, uuids, min(_WARM_UP, nodes), _CLIENTS,
-                     claim)
-            _free_all(there.url, middleware)
+        for case in CASES:
+            there.restart(case.middleware, case.confirm)
+            _measure(case.name, there.url, uuids, min(_WARM_UP, nodes),
+                     _CLIENTS, case.claim)
+            free_all(there.url, case.middleware)
             for clients in (1, _CLIENTS):
-                rows.append(_measure(f'{name}, {clients} client(s)',
-                                     there.url, uuids, claims, clients,
-                                     claim))
-                _free_all(there.url, middleware)
-        table.show(f'{claims} claims on {nodes} nodes', rows)
+                yield case, clients, _measure(
+                    f'{case.name}, {clients} client(s)', there.url, uuids,
+                    claims, clients, case.claim)
+                free_all(there.url, case.middleware)
+
+
+def run(server: str, nodes: int, claims: int) -> None:
+    """Measure, and print the table."""
+    table.show(f'{claims} claims on {nodes} nodes', [
+        row for _, _, row in measure(server, nodes, claims)])

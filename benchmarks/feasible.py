@@ -57,6 +57,9 @@ _CAPACITY = {'VCPU': 64, 'MEMORY_MB': 256, 'DISK_GB': 2000}
 #: The part of all requests whose dates are open, and by how much at most.
 _OPEN = 0.25
 _SLACK = 14
+#: The slots before which leases may have started, and the part of them that
+#: has, as of the requests that name their host.
+_EARLY, _PINNED = 10, 0.2
 #: So many make room for one, as for leases.
 _SLIDING = 5
 _VCPUS = (2, 4, 8, 16)
@@ -70,12 +73,22 @@ class Case:
     :ivar requests: in the order in which they arrive.
     :ivar windows: from when until when those may begin whose dates are open,
         by their ids.
+    :ivar homes: the host and the start of each in the packing, by its id.
+    :ivar running: leases that have started: they stay where they are.
     """
 
     capacities: tuple[shares.Capacity | None, ...]
     requests: tuple[bookings.Demand, ...]
     windows: Mapping[str, tuple[int, int]] = dataclasses.field(
         default_factory=dict)
+    homes: Mapping[str, tuple[int, int]] = dataclasses.field(
+        default_factory=dict)
+    running: tuple[bookings.Booking, ...] = ()
+
+    def starts(self) -> dict[str, range]:
+        """Return when those may start whose dates are open, by their ids."""
+        return {name: range(first, last + 1, _SLOT)
+                for name, (first, last) in self.windows.items()}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,6 +125,7 @@ def nodes(count: int, used: float, seed: int) -> Case:
     traits = [frozenset(trait for trait in range(_TRAITS)
                         if chance.random() < 0.4) for _ in range(count)]
     requests: list[bookings.Demand] = []
+    homes: dict[str, tuple[int, int]] = {}
     for node in range(count):
         for start, end in _windows(chance, used):
             alike = {
@@ -128,11 +142,12 @@ def nodes(count: int, used: float, seed: int) -> Case:
                 alike['trait'] = host_sets.mask(
                     other for other in range(count)
                     if wanted in traits[other])
+            homes[str(len(requests))] = node, start
             requests.append(bookings.Demand(
                 str(len(requests)), start, end, 1, 1,
                 alike[chance.choice(sorted(alike))]))
     chance.shuffle(requests)
-    return Case((None,) * count, tuple(requests))
+    return Case((None,) * count, tuple(requests), homes=homes)
 
 
 def alike_nodes(count: int, used: float, seed: int) -> Case:
@@ -152,14 +167,16 @@ def compute_hosts(count: int, used: float, seed: int) -> Case:
     chance = random.Random(f'{count} hosts {used} {seed}')
     everything = host_sets.everything(count)
     requests: list[bookings.Demand] = []
-    for _ in range(count):
+    homes: dict[str, tuple[int, int]] = {}
+    for node in range(count):
         for size in _flavors(chance):
             for start, end in _windows(chance, used):
+                homes[str(len(requests))] = node, start
                 requests.append(bookings.Demand(
                     str(len(requests)), start, end, 1, 1, everything,
                     amounts=size))
     chance.shuffle(requests)
-    return Case((_CAPACITY,) * count, tuple(requests))
+    return Case((_CAPACITY,) * count, tuple(requests), homes=homes)
 
 
 def open_nodes(count: int, used: float, seed: int) -> Case:
@@ -187,6 +204,28 @@ def _opened(case: Case, seed: int) -> Case:
                 each.start + chance.randint(0, _SLACK) * _SLOT))
         for each in case.requests if chance.random() < _OPEN}
     return dataclasses.replace(case, windows=windows)
+
+
+def pinned_nodes(count: int, used: float, seed: int) -> Case:
+    """Return nodes with leases that have started, and requests that name them.
+
+    A fifth of the leases that begin in the first days of the packing run on
+    the node that they have in it, and a fifth of the requests name theirs.
+    """
+    chance = random.Random(f'pins {count} {used} {seed}')
+    case = nodes(count, used, seed)
+    early = [each for each in case.requests if each.start < _EARLY * _SLOT
+             and chance.random() < _PINNED]
+    started = {each.id for each in early}
+    return dataclasses.replace(
+        case, running=tuple(dataclasses.replace(
+            each.booking(0, case.homes[each.id][0]), movable=False)
+            for each in early),
+        requests=tuple(
+            dataclasses.replace(
+                each, eligible=host_sets.mask((case.homes[each.id][0],)))
+            if chance.random() < _PINNED else each
+            for each in case.requests if each.id not in started))
 
 
 def _windows(chance: random.Random,
@@ -227,7 +266,7 @@ class _Asker:
 
     def __init__(self, case: Case, limits: budget.Limits,
                  bounded: bool) -> None:
-        self.now = timeline.Timeline.of(case.capacities)
+        self.now = timeline.Timeline.of(case.capacities, case.running)
         self._windows = case.windows
         self._limits = limits
         self._bounded = bounded
@@ -395,7 +434,8 @@ _KINDS: tuple[tuple[str, Callable[[int, float, int], Case], int, float],
     ('20 compute hosts, 95 % used', compute_hosts, 20, 0.95),
     ('30 nodes, 94 % used, some open', open_nodes, 30, 0.94),
     ('30 nodes, 98 % used, some open', open_nodes, 30, 0.98),
-    ('20 compute hosts, 85 %, some open', open_compute_hosts, 20, 0.85))
+    ('20 compute hosts, 85 %, some open', open_compute_hosts, 20, 0.85),
+    ('30 nodes, 94 % used, with pins', pinned_nodes, 30, 0.94))
 
 
 def _line(title: str, outcome: Outcome) -> str:

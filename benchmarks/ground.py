@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import NamedTuple
 import uuid
 
 import requests
@@ -123,9 +124,11 @@ def multiply_nodes(url: str, count: int) -> None:
         connection.execute(sa.update(table).values(power_state='power off'))
         row = dict(connection.execute(sa.select(table)).mappings().one())
         del row['id']
-        connection.execute(sa.insert(table), [
-            {**row, 'uuid': str(uuid.uuid4()), 'name': f'copy-{number}'}
-            for number in range(count - 1)])
+        copies = [{**row, 'uuid': str(uuid.uuid4()), 'name': f'copy-{number}'}
+                  for number in range(count - 1)]
+        # NOTE: without rows, SQLAlchemy inserts one of defaults.
+        if copies:
+            connection.execute(sa.insert(table), copies)
 
 
 def wait_for_mirror(url: str, count: int, timeout: float = 180) -> None:
@@ -153,16 +156,34 @@ def node_uuids(session: requests.Session, url: str) -> list[str]:
     return uuids
 
 
+class Serving(NamedTuple):
+    """The standalone application, started.
+
+    :ivar url: its root.
+    :ivar database: the URL of its database.
+    """
+
+    url: str
+    database: str
+    pid: int
+
+    @property
+    def megabytes(self) -> float:
+        """Return the memory of its process, in megabytes."""
+        status = pathlib.Path(f'/proc/{self.pid}/status').read_text()
+        return int(status.partition('VmRSS:')[2].split()[0]) / 1024
+
+
 @contextlib.contextmanager
-def serving(server: str, ironic_url: str | None = None,
+def started(server: str, ironic_url: str | None = None,
             options: all_in_one.Options | None = None
-            ) -> Iterator[tuple[str, str]]:
+            ) -> Iterator[Serving]:
     """Start the standalone application.
 
     :param ironic_url: the Ironic behind it; by default there is none, and
         nothing is asked of it.
     :param options: of ours by section, besides.
-    :returns: its URL, and that of its database.
+    :returns: the service.
     """
     port = free_ports.free_port()
     with (database(server) as ours,
@@ -182,10 +203,19 @@ def serving(server: str, ironic_url: str | None = None,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             wait_for_answer(f'http://127.0.0.1:{port}/v1/reservations')
-            yield f'http://127.0.0.1:{port}', ours
+            yield Serving(f'http://127.0.0.1:{port}', ours, process.pid)
         finally:
             process.terminate()
             process.wait(15)
+
+
+@contextlib.contextmanager
+def serving(server: str, ironic_url: str | None = None,
+            options: all_in_one.Options | None = None
+            ) -> Iterator[tuple[str, str]]:
+    """Start the standalone application; gives its URL, and its database's."""
+    with started(server, ironic_url, options) as there:
+        yield there.url, there.database
 
 
 def wait_for_answer(url: str, timeout: float = 60) -> None:

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import os
 from typing import Any
 
 from ironic_reservations.planner import bookings
@@ -29,61 +30,95 @@ from ironic_reservations.planner import host_sets
 
 @dataclasses.dataclass(frozen=True)
 class _Wanted:
-    start: int
-    until: int
+    """A promise or a request.
+
+    :ivar starts: when it may start; the first one is that of the promise.
+    :ivar length: until its host is free again.
+    :ivar hint: the node and the start to try first.
+    """
+
+    id: str
+    starts: tuple[int, ...]
+    length: int
     nodes: tuple[int, ...]
     amounts: Mapping[str, int]
-    node: int = -1
+    hint: tuple[int, int] | None = None
 
 
 def verdict(capacities: Sequence[Mapping[str, int] | None],
             promised: Sequence[bookings.Booking], demand: bookings.Demand,
-            seconds: float) -> str:
+            seconds: float,
+            starts: Mapping[str, Sequence[int]] | None = None,
+            homes: Mapping[str, tuple[int, int]] | None = None) -> str:
     """Return whether there is a place for one more: yes, no or unknown.
 
-    What is promised may all move.
+    What is promised may move, except for bookings that are not movable.
+
+    :param starts: when those may start whose dates are open, by the id of
+        the request.
+    :param homes: the node and the start to try first, by the id of the
+        request; by default where each promise is.
     """
     from ortools.sat.python import cp_model
-    wanted = [*(_promised(each) for each in promised), _demanded(demand)]
+    dates = starts or {}
+    wanted = [*(_promised(each, dates) for each in promised),
+              _demanded(demand, dates)]
     model = cp_model.CpModel()
-    on: list[dict[int, Any]] = []
+    on: list[dict[tuple[int, int], Any]] = []
     for each in wanted:
-        on.append({node: model.new_bool_var('') for node in each.nodes})
+        on.append({(node, start): model.new_bool_var('')
+                   for node in each.nodes for start in each.starts})
         model.add_exactly_one(on[-1].values())
-        for node, var in on[-1].items():
-            if each.node >= 0:
-                model.add_hint(var, node == each.node)
-    for now in _together(wanted):
-        for node, capacity in enumerate(capacities):
-            there = [(on[number][node], wanted[number].amounts)
-                     for number in now if node in on[number]]
+        hint = (homes or {}).get(each.id, each.hint)
+        for place, var in on[-1].items():
+            if hint is not None:
+                model.add_hint(var, place == hint)
+    for there in _together(wanted, on):
+        for node, at_once in there.items():
+            capacity = capacities[node]
             if capacity is None:
-                model.add_at_most_one(var for var, _ in there)
+                model.add_at_most_one(var for var, _ in at_once)
                 continue
             for name, amount in capacity.items():
                 model.add(sum(var * amounts.get(name, 0)
-                              for var, amounts in there) <= amount)
+                              for var, amounts in at_once) <= amount)
     solver = cp_model.CpSolver()
     solver.parameters.max_time_in_seconds = seconds
+    # NOTE: as many as there are processors, for any number of them.
+    solver.parameters.num_workers = os.cpu_count() or 1
     return {cp_model.OPTIMAL: 'yes', cp_model.FEASIBLE: 'yes',
             cp_model.INFEASIBLE: 'no'}.get(solver.solve(model), 'unknown')
 
 
-def _promised(each: bookings.Booking) -> _Wanted:
+def _promised(each: bookings.Booking,
+              dates: Mapping[str, Sequence[int]]) -> _Wanted:
     amounts = {} if each.amounts is None else each.amounts
-    return _Wanted(each.start, each.end + each.margin,
-                   host_sets.members(each.eligible), dict(amounts), each.node)
+    request = each.id.partition('/')[0]
+    nodes = (host_sets.members(each.eligible) if each.movable
+             else (each.node,))
+    return _Wanted(
+        request, tuple(dict.fromkeys((each.start, *dates.get(request, ())))),
+        each.end + each.margin - each.start, nodes, dict(amounts),
+        (each.node, each.start))
 
 
-def _demanded(demand: bookings.Demand) -> _Wanted:
+def _demanded(demand: bookings.Demand,
+              dates: Mapping[str, Sequence[int]]) -> _Wanted:
     amounts = ({} if demand.amounts is None
                else demand.amounts)
-    return _Wanted(demand.start, demand.until,
+    return _Wanted(demand.id, tuple(dates.get(demand.id, (demand.start,))),
+                   demand.until - demand.start,
                    host_sets.members(demand.eligible), dict(amounts))
 
 
-def _together(wanted: Sequence[_Wanted]) -> Iterator[list[int]]:
-    """Yield who is there, at each instant at which somebody begins."""
-    for at in sorted({each.start for each in wanted}):
-        yield [number for number, each in enumerate(wanted)
-               if each.start <= at < each.until]
+def _together(wanted: Sequence[_Wanted],
+              on: Sequence[Mapping[tuple[int, int], Any]]
+              ) -> Iterator[dict[int, list[tuple[Any, Mapping[str, int]]]]]:
+    """Yield by the node what may be there, at each instant of a start."""
+    for at in sorted({start for each in wanted for start in each.starts}):
+        there: dict[int, list[tuple[Any, Mapping[str, int]]]] = {}
+        for each, variables in zip(wanted, on, strict=True):
+            for (node, start), var in variables.items():
+                if start <= at < start + each.length:
+                    there.setdefault(node, []).append((var, each.amounts))
+        yield there

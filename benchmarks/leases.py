@@ -29,7 +29,11 @@ from benchmarks import ground
 from benchmarks import table
 
 _TIME = '%Y-%m-%d %H:%M'
+_ISO = '%Y-%m-%dT%H:%M:%SZ'
 _LONGEST = 96
+#: So that refusals have their offers.
+_LATEST = {'OpenStack-API-Version':
+           'reservation 1.0, baremetal-reservation latest'}
 
 
 class Client:
@@ -46,20 +50,65 @@ class Client:
 
     def create(self) -> None:
         """Make a lease."""
+        self._made.append(self._done(self._ask())['lease'])
+
+    def has_created(self) -> bool:
+        """Make a lease of a host that may be taken; tells whether it could."""
+        answer = self._ask()
+        if answer.status_code == 409:
+            return False
+        self._made.append(self._done(answer)['lease'])
+        return True
+
+    def _ask(self) -> requests.Response:
         start = self._begin + datetime.timedelta(
             hours=self._chance.randrange(booked.HOURS))
-        end = start + datetime.timedelta(
-            hours=self._chance.randrange(1, _LONGEST))
-        self._made.append(self._done(self._session.post(
-            f'{self._url}/leases', json={
+        return self._ask_for(1, start, start + datetime.timedelta(
+            hours=self._chance.randrange(1, _LONGEST)))
+
+    def _ask_for(self, hosts: int, start: datetime.datetime,
+                 end: datetime.datetime) -> requests.Response:
+        return self._session.post(
+            f'{self._url}/leases', headers=_LATEST, json={
                 'name': f'asked {len(self._made)}',
                 'start_date': start.strftime(_TIME),
                 'end_date': end.strftime(_TIME),
                 'reservations': [{
-                    'resource_type': 'physical:host', 'min': 1, 'max': 1,
-                    'hypervisor_properties': '',
+                    'resource_type': 'physical:host', 'min': hosts,
+                    'max': hosts, 'hypervisor_properties': '',
                     'resource_properties': ''}],
-                'events': []}))['lease'])
+                'events': []})
+
+    def refused(self, hosts: int) -> int:
+        """Ask for a week of more hosts than can be had; return the offers."""
+        start = self._begin + datetime.timedelta(hours=25)
+        answer = self._ask_for(hosts, start,
+                               start + datetime.timedelta(days=7))
+        if answer.status_code != 409:
+            raise RuntimeError(f'{answer.status_code}: {answer.text[:300]}')
+        answered = answer.json()
+        return len(answered.get('details', answered)['offers'])
+
+    def all_pages(self) -> int:
+        """List all leases, page by page; return their number."""
+        count, page = 0, f'{self._url}/leases'
+        while page:
+            found = self._done(self._session.get(page))
+            count += len(found['leases'])
+            page = found.get('next')
+        return count
+
+    def calendar(self, hosts: int) -> None:
+        """Ask for the calendar of 90 days, with the first hosts."""
+        end = self._begin + datetime.timedelta(hours=booked.HOURS)
+        self._done(self._session.get(f'{self._url}/calendar', params={
+            'from': self._begin.strftime(_ISO), 'to': end.strftime(_ISO),
+            'rows': 'true', 'limit': str(hosts)}, headers=_LATEST))
+
+    def delete_all(self) -> None:
+        """Delete all that were made."""
+        while self._made:
+            self.delete()
 
     def extend(self) -> None:
         """Have one that was made end an hour later."""
@@ -100,7 +149,7 @@ class Client:
         return answer.json()
 
 
-def timed(what: str, act: Callable[[], None], times: int) -> table.Row:
+def timed(what: str, act: Callable[[], object], times: int) -> table.Row:
     """Measure an act, so many times.
 
     :param act: called once more before, unmeasured.
