@@ -28,6 +28,7 @@ ELSEWHERE = {
     'engine/hosts.py': 'whether users are shown a capability',
     'engine/in_flight/acted.py': 'acts of holders',
     'engine/in_flight/admission.py': 'what is known of a request to Ironic',
+    'engine/in_flight/listed.py': 'what is known of requests to Ironic',
     'engine/in_flight/tickets.py': 'tickets for requests to Ironic',
     'engine/in_flight/uncertain.py': 'what is known of a request to Ironic',
     'engine/lease_cycle/claims.py': 'claims of workers on leases',

@@ -505,7 +505,7 @@ def settle_lost(engine: Engine,
             db_nodes.update_facts, nodes=[
                 shown for uuid, (_, node) in left.items()
                 if _differs(known[uuid], shown := dataclasses.replace(
-                    # The list of nodes has no time of enrolment.
+                    # The mirror has to find out that it was enrolled again.
                     node, enrolled_at=known[uuid].enrolled_at))],
             now=asked_at))
         return change.Planned(None, closing)

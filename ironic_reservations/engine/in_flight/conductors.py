@@ -60,7 +60,9 @@ class Conductors:
             if conductor is not None:
                 self._silent[conductor] = str(exc)
             return str(exc)
-        if conductor is not None:
+        # Another one may have taken the node over, and answered.
+        if conductor is not None and conductor == self._ironic.conductor_of(
+                row.node_uuid):
             self._answered[conductor] = now
         return None
 

@@ -83,8 +83,13 @@ class Listed:
             silent = conductors.ask(many[uuid], conductor, now)
             if silent is not None:
                 done[many[uuid].id] = silent
-        self._write_seen([(row, None) for row in many.values()
-                          if row.id in done])
+        if done:
+            self._write_seen([(row, None) for row in many.values()
+                              if row.id in done])
+            # Others may take these nodes over.
+            self._homes = {}
+        if len(done) == len(many):
+            return done
         homes: dict[str, str | None] = {}
         for asked_at, page in self._pages():
             if not goes_on():

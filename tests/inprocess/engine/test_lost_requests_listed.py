@@ -77,8 +77,8 @@ class TestLostRequestsListed(timelines.TestCase):
 
     def test_calls_are_as_many_as_pages(self):
         pages = -(-_FLEET // world.LISTED)
-        # The one that is asked shows whose it is, in this test.
-        asks = {'ask_conductor': 1, 'conductor_of': 1}
+        # One of these is the answer's, in this test.
+        asks = {'ask_conductor': 1, 'conductor_of': 2}
         self.assertEqual({'conductors_of_all': pages, 'all_settled': pages,
                           **asks}, self.look())
         self.assertEqual({*self.nodes}, self.kept())
@@ -155,6 +155,25 @@ class TestLostRequestsListed(timelines.TestCase):
         self.assertEqual((2, 1), (calls['ask_conductor'], calls['settled']))
         self.look()
         self.assert_kept()
+
+    def test_answer_of_a_conductor_that_took_over_is_not_the_former_ones(self):
+        """The former one is alive, and has an older call for another node."""
+        self.look()
+        first = min(self.nodes)
+        self.ironic.conductors[first] = 'another'
+        self.ironic.silent = {'conductor'}
+        self.look()
+        self.look()
+        self.assertLessEqual({*self.nodes} - {first}, self.kept())
+        self.ironic.silent.clear()
+        for _ in range(2):
+            self.look()
+        self.assert_kept()
+
+    def test_silent_conductors_nodes_are_not_listed(self):
+        self.ironic.silent = {'conductor'}
+        self.assertEqual(0, self.look()['all_settled'])
+        self.assertEqual({*self.nodes}, self.kept())
 
     def test_wait_that_begins_again_is_not_cut_short(self):
         self.look()
