@@ -49,27 +49,41 @@ class OwnBroker(fixtures.Fixture):
         folder = pathlib.Path(tempfile.mkdtemp(prefix='test-broker-'))
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         port = free_ports.free_port()
+        self._folder, self._port = folder, port
         # NOTE: of the files that are named, none exists: nothing of the
         # machine's settings is read.
-        broker = child.Child.python(
-            'RabbitMQ', _RUN, [_program()], folder, folder / 'log', {
-                'HOME': str(folder),
-                'RABBITMQ_NODENAME':
-                    f'test-{secrets.token_hex(4)}@localhost',
-                'RABBITMQ_NODE_IP_ADDRESS': '127.0.0.1',
-                'RABBITMQ_NODE_PORT': str(port),
-                'RABBITMQ_DIST_PORT': str(free_ports.free_port()),
-                'RABBITMQ_MNESIA_BASE': str(folder / 'data'),
-                'RABBITMQ_LOG_BASE': str(folder),
-                'RABBITMQ_LOGS': '-',
-                'RABBITMQ_PID_FILE': str(folder / 'pid'),
-                'RABBITMQ_GENERATED_CONFIG_DIR': str(folder / 'generated'),
-                **{f'RABBITMQ_{name}_FILE': str(folder / name.lower())
-                   for name in ('CONF_ENV', 'CONFIG', 'ADVANCED_CONFIG',
-                                'ENABLED_PLUGINS')}})
-        self.addCleanup(broker.kill)
-        broker.wait_until(lambda: _answers(port), _PATIENCE)
+        self._settings = {
+            'HOME': str(folder),
+            'RABBITMQ_NODENAME':
+                f'test-{secrets.token_hex(4)}@localhost',
+            'RABBITMQ_NODE_IP_ADDRESS': '127.0.0.1',
+            'RABBITMQ_NODE_PORT': str(port),
+            'RABBITMQ_DIST_PORT': str(free_ports.free_port()),
+            'RABBITMQ_MNESIA_BASE': str(folder / 'data'),
+            'RABBITMQ_LOG_BASE': str(folder),
+            'RABBITMQ_LOGS': '-',
+            'RABBITMQ_PID_FILE': str(folder / 'pid'),
+            'RABBITMQ_GENERATED_CONFIG_DIR': str(folder / 'generated'),
+            **{f'RABBITMQ_{name}_FILE': str(folder / name.lower())
+               for name in ('CONF_ENV', 'CONFIG', 'ADVANCED_CONFIG',
+                            'ENABLED_PLUGINS')}}
+        self.start()
         self.url = f'rabbit://guest:guest@127.0.0.1:{port}/'
+
+    def start(self) -> None:
+        """Start it, also again after it was killed, and wait until it serves.
+
+        :raises NotStarted: it does not.
+        """
+        self._broker = child.Child.python(
+            'RabbitMQ', _RUN, [_program()], self._folder,
+            self._folder / 'log', self._settings)
+        self.addCleanup(self._broker.kill)
+        self._broker.wait_until(lambda: _answers(self._port), _PATIENCE)
+
+    def kill(self) -> None:
+        """Kill it; what it keeps on its disk is kept."""
+        self._broker.kill()
 
 
 def _answers(port: int) -> bool:

@@ -56,6 +56,7 @@ REQUEST_KEYS = 24
 MAINTENANCE_SLIDES = 25
 USERS = 26
 LEASE_FILTERS = 27
+LASTING = 28
 
 #: Every version with its changes, oldest first.
 HISTORY: tuple[tuple[int, str], ...] = (
@@ -108,6 +109,7 @@ HISTORY: tuple[tuple[int, str], ...] = (
     (USERS, 'Leases in the calendar, and named leases in refusals, carry '
             'user_id; without Keystone, own tells users apart.'),
     (LEASE_FILTERS, 'GET /v1/leases takes name, status, node, from and to.'),
+    (LASTING, 'A new lease takes duration instead of end_date.'),
 )
 MINIMUM = HISTORY[0][0]
 MAXIMUM = HISTORY[-1][0]

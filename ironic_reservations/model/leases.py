@@ -397,6 +397,8 @@ class LeaseRequest:
     """A request for a lease.
 
     :ivar start: ``None`` means now.
+    :ivar lasts: set if the lease lasts so long from its start on; ``end`` is
+        then that of a lease that starts when the request arrives.
     :ivar flexible: set if the lease may start later than ``start``, and end
         later than ``end`` accordingly.
     :ivar queue: whether the lease is queued instead of refused.
@@ -420,6 +422,7 @@ class LeaseRequest:
     queue: bool = False
     priority: int = 0
     before_end_now: bool = False
+    lasts: datetime.timedelta | None = None
 
 
 @dataclasses.dataclass(frozen=True)

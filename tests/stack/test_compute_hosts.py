@@ -29,6 +29,8 @@ from tests.stack import base
 from tests.stack import shared
 
 _HOSTS = ('compute-one', 'compute-two')
+#: How long it may take until all services count as down, or up again.
+_OUTAGE = 240
 _ONCE = {'DEFAULT': {'cpu_allocation_ratio': 1.0, 'ram_allocation_ratio': 1.0,
                      'disk_allocation_ratio': 1.0}}
 
@@ -112,6 +114,47 @@ class TestComputeHosts(base.TestCase):
         self.ended(lease)
         self.assertIsNone(self.server(evicted))
         self.assertEqual('ACTIVE', self.settled(ordinary)['status'])
+        self.assert_clean()
+
+    def states(self) -> set[str]:
+        """Return the states of the compute hosts in Nova."""
+        return {each['state'] for each in self.cloud.compute_api(
+            base.ADMIN, 'GET', '/os-hypervisors')['hypervisors']
+            if each['hypervisor_hostname'] in _HOSTS}
+
+    def test_leases_stay_where_they_are_without_rabbitmq(self) -> None:
+        """Nova shows all services as down; none of them is."""
+        broker = self.cloud.own_broker
+        assert broker is not None, (
+            'This test restarts RabbitMQ: name none in the environment.')
+        lease = self.lease(self.instances_of(3, None))
+        nodes = self.nodes_of(lease)
+        broker.kill()
+        try:
+            self.until('Nova shows all compute hosts as down',
+                       lambda: self.states() == {'down'}, _OUTAGE)
+            log_file = self.cloud.ground.logs / 'ironic.log'
+            self.until('the service has read it', lambda: (
+                'The reason may be one that they share'
+                in log_file.read_text(errors='replace')))
+            there = self.shown(lease)
+            self.assertEqual(('ACTIVE', False, None), (
+                there['status'], there['degraded'],
+                there.get('degraded_reason')))
+            self.assertEqual(nodes, self.nodes_of(lease))
+            # The hosts take new leases, too.
+            tried = self.ask_leases(base.MEMBER, 'POST', '?dry_run=true', {
+                'name': 'another', 'start_date': 'now',
+                'end_date': there['end_date'], 'events': [],
+                'reservations': [self.instances_of(1, None)]})['lease']
+            self.assertEqual(1, len(tried['reservations'][0]['nodes']))
+        finally:
+            broker.start()
+        self.until('Nova shows all compute hosts as up',
+                   lambda: self.states() == {'up'}, _OUTAGE)
+        self.assertEqual([1, 2], self.spread(lease, 3))
+        self.assertFalse(self.shown(lease)['degraded'])
+        self.assertEqual(nodes, self.nodes_of(lease))
         self.assert_clean()
 
     def test_resize_is_confirmed_when_the_lease_ends(self) -> None:

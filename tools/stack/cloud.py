@@ -232,7 +232,8 @@ class Cloud:
         self._databases = scratch.Databases(
             self._stack.enter_context(scratch.mariadb()))
         self._stack.callback(self._databases.drop)
-        self.broker = self._stack.enter_context(scratch.broker())
+        self.broker, self.own_broker = self._stack.enter_context(
+            scratch.broker())
         self._stack.callback(self.ground.end)
         urls = {name: self._databases.make(name) for name in _DATABASES}
         self.nova_database = urls['nova']

@@ -30,7 +30,7 @@ from tools import placement as real_placement
 
 #: How long one service may take until it answers, in seconds. On two cores,
 #: where all of them start at once, the slowest takes about twenty.
-START_TIMEOUT = 120
+START_TIMEOUT = 300
 #: How long a command that makes tables may take, in seconds.
 COMMAND_TIMEOUT = 300
 
@@ -109,13 +109,18 @@ class Ground:
     def wait_for(self, name: str) -> None:
         """Wait until a service answers, whatever it says.
 
-        :raises NotStarted: it does not.
+        :raises NotStarted: it does not; then it is killed, so that it has
+            its port when it is started again.
         """
         with requests.Session() as asking:
             asking.trust_env = False
-            self.children[name].wait_until(
-                lambda: real_placement.answers(asking, self.url(name)),
-                START_TIMEOUT)
+            try:
+                self.children[name].wait_until(
+                    lambda: real_placement.answers(asking, self.url(name)),
+                    START_TIMEOUT)
+            except child.NotStarted:
+                self.kill(name)
+                raise
 
     def run(self, name: str, code: str, *arguments: str,
             environment: Mapping[str, str] | None = None) -> None:

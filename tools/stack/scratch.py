@@ -44,17 +44,17 @@ def mariadb() -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def broker() -> Iterator[str]:
-    """Return the transport URL of a RabbitMQ.
+def broker() -> Iterator[tuple[str, own_broker.OwnBroker | None]]:
+    """Return the transport URL of a RabbitMQ, and the server if it is ours.
 
     :raises NotInstalled: none is named, and RabbitMQ is not installed.
     """
     named = os.environ.get(BROKER)
     if named:
-        yield named
+        yield named, None
         return
     with own_broker.OwnBroker() as server:
-        yield server.url
+        yield server.url, server
 
 
 class Databases:

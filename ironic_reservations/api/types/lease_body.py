@@ -28,6 +28,7 @@ from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import dates
 from ironic_reservations.api.types import lease as lease_types
 from ironic_reservations.model import instance_reservations
+from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 
 _SIZES = ('vcpus', 'memory_mb', 'disk_gb')
@@ -58,10 +59,14 @@ def new_lease(document: Any, now: datetime.datetime,
     """
     wanted = basic.read(lease_types.NewLease, document, minor, 'key')
     name = wanted.name
-    flexible = _flexible(wanted, now, again=key is not None)
+    flexible = _flexible(wanted, now, key is not None, minor)
+    lasts = None
     queue = _queue(wanted, flexible)
     if flexible is None:
         start, end = either(wanted, 'start'), either(wanted, 'end')
+        lasts = _lasts(wanted, end)
+        if lasts is not None:
+            end = _after(at(start, now), lasts)
     else:
         start = wanted.between[0]
         end = _after(at(start, now), flexible.duration)
@@ -81,7 +86,7 @@ def new_lease(document: Any, now: datetime.datetime,
         reservations=tuple(_reservations(wanted)), project_id=project_id,
         user_id=user_id, key=key, flexible=flexible, queue=queue,
         priority=wanted.priority or 0,
-        before_end_now=wanted.before_end_date == dates.NOW)
+        before_end_now=wanted.before_end_date == dates.NOW, lasts=lasts)
     # A repeated request whose lease is over by now is answered with that
     # lease; the engine refuses all others.
     again = key is not None and request.start is None and end != dates.NOW
@@ -101,8 +106,21 @@ def _check_event(where: str, event: Any) -> None:
             f'{where}: time and event_date mean the same. Send one of them.')
 
 
-def _flexible(wanted: Any, now: datetime.datetime,
-              again: bool) -> leases.Flexible | None:
+def _lasts(wanted: Any, end: Any) -> datetime.timedelta | None:
+    """Return the duration of a new lease, ``None`` if its end is given."""
+    if wanted.duration is None:
+        return None
+    if end is not None:
+        raise errors.InvalidValue(
+            'duration and end_date both say when the lease ends. Send one of '
+            'them.')
+    if either(wanted, 'start') is None:
+        raise _missing('start_date')
+    return datetime.timedelta(seconds=wanted.duration)
+
+
+def _flexible(wanted: Any, now: datetime.datetime, again: bool,
+              minor: int) -> leases.Flexible | None:
     """Return the open dates of a new lease, ``None`` without them.
 
     :param again: whether the request may be a repeated one whose dates have
@@ -110,7 +128,8 @@ def _flexible(wanted: Any, now: datetime.datetime,
     """
     between = wanted.between
     if between is None:
-        for name in ('duration', 'fix_before'):
+        for name in (('fix_before',) if minor >= versions.LASTING
+                     else ('duration', 'fix_before')):
             if getattr(wanted, name) is not None:
                 raise errors.InvalidValue(
                     f'{name} applies to leases with open dates only. Send '
@@ -143,12 +162,12 @@ def _queue(wanted: Any, flexible: leases.Flexible | None) -> bool:
 
 def _after(begin: datetime.datetime,
            duration: datetime.timedelta) -> datetime.datetime:
-    try:
-        return begin + duration
-    except OverflowError as exc:
+    end = begin + duration
+    if end.year > instants.LAST_YEAR:
         raise errors.InvalidValue(
-            'The lease would end after the year 9999. Send a shorter '
-            '"duration".') from exc
+            f'The lease would end after the year {instants.LAST_YEAR}. Send '
+            'a shorter "duration".')
+    return end
 
 
 def lease_change(document: Any, now: datetime.datetime,

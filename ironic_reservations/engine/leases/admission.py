@@ -245,8 +245,9 @@ class Admission:
         request, first = self._wanted.request, self._starts.first
         if request.flexible is not None:
             return self._least(snapshot, first)
-        return self._demands(snapshot, request, first, self._project.mosts(
-            request.reservations, first, request.end))
+        asked = self._starts.at(first)
+        return self._demands(snapshot, asked, first, self._project.mosts(
+            asked.reservations, first, asked.end))
 
     def _demands(self, snapshot: snapshots.Snapshot,
                  asked: leases.LeaseRequest, start: datetime.datetime,
@@ -325,6 +326,9 @@ def starts_of(request: leases.LeaseRequest, allowed: limits.Limits,
     flexible = request.flexible
     if flexible is None:
         first = request_checks.start(request.start, now)
+        if request.lasts is not None:
+            request = dataclasses.replace(request, end=first + request.lasts,
+                                          lasts=None)
         return Starts(request, first, first)
     first = max(request.start or now, now)
     horizon = request_checks.latest_end(allowed, now)

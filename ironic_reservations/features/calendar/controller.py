@@ -129,7 +129,7 @@ class CalendarController(rest.Controller):
                   rack: str | None) -> dict[str, Any]:
         shown = found.calendar()
         document: dict[str, Any] = {
-            'origin': f'{wanted.start:%Y-%m-%dT%H:%M:%SZ}',
+            'origin': wanted.start.isoformat(),
             'end': wanted.seconds,
             'now': (found.now - wanted.start) // _SECOND,
             'margin': found.margin, 'sequence': found.sequence}

@@ -29,7 +29,6 @@ from ironic_reservations.api import identity
 from ironic_reservations.api import url
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
-from ironic_reservations.api.types import dates
 from ironic_reservations.clouds import keystone_roles
 from ironic_reservations.engine import Engine
 from ironic_reservations.features.calendar import tokens as calendar_tokens
@@ -68,7 +67,7 @@ class TokenController(rest.Controller):
         found = calendar_tokens.show(self._engine, user, project,
                                      self._fingerprint(user))
         return expose.answer({'calendar_token': found and {
-            'created_at': dates.write(found.created_at)}})
+            'created_at': found.created_at.isoformat()}})
 
     @expose.expose(since=versions.CALENDAR)
     def delete(self, call: expose.Call) -> pecan.Response:

@@ -24,7 +24,6 @@ from ironic_reservations import policies
 from ironic_reservations.api import expose
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
-from ironic_reservations.api.types import dates
 from ironic_reservations.engine import Engine
 from ironic_reservations.features.history import history
 from ironic_reservations.features.history import values as lease_history
@@ -57,7 +56,7 @@ class HistoryController(rest.Controller):
 
 
 def _entry(entry: lease_history.Entry) -> dict[str, Any]:
-    shown: dict[str, Any] = {'at': dates.write(entry.at),
+    shown: dict[str, Any] = {'at': entry.at.isoformat(),
                              'what': entry.what.value}
     if entry.status is not None:
         shown['status'] = entry.status.value
@@ -65,11 +64,11 @@ def _entry(entry: lease_history.Entry) -> dict[str, Any]:
         shown.update(
             hosts=entry.hosts, nodes=list(entry.nodes),
             resource_class=entry.resource_class,
-            since=None if entry.since is None else dates.write(entry.since))
+            since=None if entry.since is None else entry.since.isoformat())
     if entry.notice is not None:
         shown.update(notice=entry.notice.value, sent=[{
             'channel': each.channel.value,
             'outcome': None if each.outcome is None else each.outcome.value,
-            'at': None if each.at is None else dates.write(each.at)}
+            'at': None if each.at is None else each.at.isoformat()}
             for each in entry.sent])
     return shown

@@ -63,15 +63,17 @@ class LeaseManager(resource.Collection[Lease]):
 
     resource_class = Lease
 
-    def create(self, name: str, end: times.Instant | str,
+    def create(self, name: str, end: times.Instant | str | None,
                reservations: Iterable[Mapping[str, Any]],
                start: times.Instant | str = times.NOW,
                before_end: times.Instant | str | None = None,
-               dry_run: bool = False, key: str | None = None) -> Lease:
+               dry_run: bool = False, key: str | None = None,
+               duration: int | None = None) -> Lease:
         """Ask for a lease.
 
         :param name: of the lease, for people.
-        :param end: when it ends; in UTC where it names no zone.
+        :param end: when it ends; in UTC where it names no zone; ``None`` with
+            a duration.
         :param reservations: the hosts or instances, all or nothing; each as
             ``lease_payload.hosts`` returns it.
         :param start: when it starts.
@@ -79,11 +81,13 @@ class LeaseManager(resource.Collection[Lease]):
         :param dry_run: only ask whether and how it could be had.
         :param key: a name for the request: sent twice, it is served once.
             The default is a new one, which protects the retries of this call.
+        :param duration: how long it lasts, in seconds, instead of its end.
         :raises Conflict: it cannot be had; ``reasons`` say why, and
             ``offers`` have requests that would be accepted.
         """
         return self.post(lease_payload.creation(
-            name, end, reservations, start, before_end), dry_run, key)
+            name, end, reservations, start, before_end, duration), dry_run,
+            key)
 
     def post(self, body: Mapping[str, Any], dry_run: bool = False,
              key: str | None = None) -> Lease:

@@ -72,15 +72,19 @@ def instances(amount: int, *, resource_class: str | None = None,
     return {'affinity': None, **body}
 
 
-def creation(name: str, end: times.Instant | str,
+def creation(name: str, end: times.Instant | str | None,
              reservations: Iterable[Mapping[str, Any]],
              start: times.Instant | str = times.NOW,
              before_end: times.Instant | str | None = None,
-             ) -> dict[str, Any]:
-    """Return the body that asks for a lease."""
+             duration: int | None = None) -> dict[str, Any]:
+    """Return the body that asks for a lease.
+
+    :param end: when it ends; ``None`` with a duration.
+    :param duration: how long it lasts, in seconds, instead of its end.
+    """
     return {**resources.LEASE.body(
-        name=name, start=start, end=end, reservations=reservations,
-        before_end=before_end), 'events': []}
+        name=name, start=start, end=end, duration=duration,
+        reservations=reservations, before_end=before_end), 'events': []}
 
 
 def queued(body: Mapping[str, Any],

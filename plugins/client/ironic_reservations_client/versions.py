@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 SERVICE_TYPE = 'baremetal-reservation'
-LATEST = '1.27'
+LATEST = '1.28'
 HEADER = 'OpenStack-API-Version'
 MAXIMUM_HEADER = 'OpenStack-API-Maximum-Version'
 

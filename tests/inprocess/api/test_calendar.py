@@ -51,7 +51,7 @@ class TestCalendar(asking.AskingCase):
         """The steps include the hour of cleaning, in seconds from the origin.
         """
         found = self.read()
-        self.assertEqual('2050-01-01T00:00:00Z', found['origin'])
+        self.assertEqual('2050-01-01T00:00:00+00:00', found['origin'])
         self.assertEqual((7 * _DAY, 3600), (found['end'], found['margin']))
         self.assertEqual(
             [('gold', 3, [[0, 3], [_DAY, 1], [2 * _DAY, 0],
@@ -184,7 +184,7 @@ class TestCalendar(asking.AskingCase):
     def test_by_default(self) -> None:
         """The window begins with the current hour, and has 30 days."""
         found = self.read(_PATH)
-        self.assertTrue(found['origin'].endswith(':00:00Z'))
+        self.assertTrue(found['origin'].endswith(':00:00+00:00'))
         self.assertTrue(0 <= found['now'] < 3600)
         self.assertEqual(30 * _DAY, found['end'])
 

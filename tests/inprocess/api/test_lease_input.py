@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from typing import Any
 
@@ -341,6 +342,34 @@ class TestTaken(InputCase):
             made = self.post(_but(start_date=start))
             self.assertEqual(read, made['start_date'])
             self.send('DELETE', f'/v1/leases/{made["id"]}', 204)
+
+    def test_duration_instead_of_an_end(self) -> None:
+        """"now" has seconds, which a client's end does not know."""
+        for start, key in (('now', 'start_date'), ('now', 'start'),
+                           ('2050-01-01T10:00:30Z', 'start_date')):
+            made = self.ask('POST', '/v1/leases', 201, {
+                **_but(start_date=None, end_date=None), key: start,
+                'duration': 3600}, version=asking.since(28))['lease']
+            begin, end = (datetime.datetime.fromisoformat(made[f'{name}_date'])
+                          for name in ('start', 'end'))
+            self.assertEqual(datetime.timedelta(hours=1), end - begin)
+            self.assertIsNone(made['between'])
+            self.send('DELETE', f'/v1/leases/{made["id"]}', 204)
+
+    def test_duration_that_makes_no_sense(self) -> None:
+        for more, minor, said in (
+                ({'end_date': '2050-01-02 10:00'}, 28, 'Send one of them'),
+                ({'end': '2050-01-02 10:00'}, 28, 'Send one of them'),
+                ({'start_date': None}, 28, 'Missing parameter start_date'),
+                ({'start_date': '8999-12-31 10:00', 'duration': 2 ** 31 - 1},
+                 28, 'after the year 9000'),
+                ({'fix_before': 60}, 28, 'open dates only'),
+                ({}, 27, 'open dates only')):
+            answer = self.ask('POST', '/v1/leases', 400, _but(**{
+                'end_date': None, 'duration': 3600, **more}),
+                version=asking.since(minor))
+            self.assertIn(said, answer['error_message'])
+        self.check_no_lease()
 
     def test_older_spelling(self) -> None:
         """The spelling of the specification."""

@@ -47,8 +47,8 @@ class TestSlots(asking.AskingCase):
         """Each slot is accepted as it is in the answer."""
         slots = self.slots('count=1&duration=7200&slots=20')
         self.assertEqual(
-            [('2050-01-01T11:00:00.000000', '2050-01-01T13:00:00.000000'),
-             ('2050-01-01T15:00:00.000000', '2050-01-01T17:00:00.000000')],
+            [('2050-01-01T11:00:00+00:00', '2050-01-01T13:00:00+00:00'),
+             ('2050-01-01T15:00:00+00:00', '2050-01-01T17:00:00+00:00')],
             slots)
         self.assertEqual(slots[:1],
                          self.slots('count=1&duration=7200&slots=1'))

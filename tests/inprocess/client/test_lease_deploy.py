@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 import uuid
 
@@ -37,6 +38,7 @@ class LeaseDeployTest(base.ClientTestCase):
         self.name = f'lease-{uuid.uuid4().hex[:8]}'
         made = self.json_of(*LEASE, 'create', self.name, '--hosts', '2',
                             '--duration', '1h', *self.of_kind)
+        self.made = made
         self.lease_id = made['id']
         self.part = made['reservations'][0]['id']
         self.command(*LEASE, 'plan', self.name, '--wait', '120')
@@ -47,6 +49,12 @@ class LeaseDeployTest(base.ClientTestCase):
             headers={'X-OpenStack-Ironic-API-Version': 'latest'}).json()
         info: dict[str, Any] = node['instance_info']
         return info
+
+    def test_lease_lasts_as_long_as_was_asked(self) -> None:
+        """Its end was of the client's clock, up to a second too early."""
+        start, end = (datetime.datetime.fromisoformat(self.made[name])
+                      for name in ('start_date', 'end_date'))
+        self.assertEqual(datetime.timedelta(hours=1), end - start)
 
     def test_all_nodes_of_a_lease_are_deployed(self) -> None:
         """By its name, with an image; again, and by its other identifiers."""

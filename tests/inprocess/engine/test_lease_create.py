@@ -64,6 +64,29 @@ class TestCreate(timelines.TestCase):
                          made.start)
         self.assertEqual(self.world.clock(), made.bookings[0].starts_at)
 
+    def test_lease_lasts_as_long_as_was_asked(self):
+        """From its start on, however late it is planned.
+
+        Clients computed the end by their own clocks: a lease of an hour from
+        now on lasted 59 minutes and 59 seconds, or was too long by a second.
+        """
+        self.leasing.hosts(1)
+        self.configure(project_limits=True, max_duration=3600)
+        request = leasing.ask(None, 1, lasts=datetime.timedelta(hours=1))
+        self.world.clock.advance(65.25)
+        made = self.leasing.reload(lease_create.create(self.engine, request))
+        start = world.NOON + datetime.timedelta(seconds=65)
+        end = start + datetime.timedelta(hours=1)
+        self.assertEqual((start, end), (made.start, made.end))
+        self.assertEqual([end], [each.ends_at for each in made.bookings])
+        self.assertEqual(end, made.events[-1].time)
+        refused = self.assertRaises(errors.LeaseRefused, lease_create.create,
+                                    self.engine, request)
+        self.assertNotEqual([], refused.details['offers'])
+        for offer in refused.details['offers']:
+            self.assertNotIn('duration', offer['lease'])
+        self.assert_sound()
+
     def test_start_in_the_minute_that_has_begun_is_no_past(self):
         """Clients that send whole minutes are not late by themselves."""
         self.leasing.hosts()

@@ -56,7 +56,7 @@ class FakeService(fixtures.Fixture):
     :ivar locked: the number of deploys to refuse with Ironic's own 409.
     """
 
-    maximum = '1.27'
+    maximum = '1.28'
     ironic_maximum = '1.115'
     page = 1000
     served = True

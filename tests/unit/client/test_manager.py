@@ -65,7 +65,7 @@ class ManagerTest(base.ClientTestCase):
         """Each version is in a header of its own."""
         self.manager.list()
         request = self.service.requests[-1]
-        self.assertEqual('baremetal-reservation 1.27', request['version'])
+        self.assertEqual('baremetal-reservation 1.28', request['version'])
         self.assertEqual('1.95', request['ironic_version'])
 
     def test_get_gives_the_fields_asked_for(self):
@@ -264,7 +264,7 @@ class VersionTest(base.ClientTestCase):
         manager.list()
         self.assertEqual(
             [f'baremetal-reservation {version}'
-             for version in ('1.27', '1.2', '1.2')],
+             for version in ('1.28', '1.2', '1.2')],
             [request['version'] for request in self.service.requests])
 
     def test_a_version_that_is_insisted_on_is_not_lowered(self):
@@ -285,7 +285,7 @@ class VersionTest(base.ClientTestCase):
         manager.list()
         request = self.service.requests[-1]
         self.assertEqual('1.80', request['ironic_version'])
-        self.assertEqual('baremetal-reservation 1.27', request['version'])
+        self.assertEqual('baremetal-reservation 1.28', request['version'])
 
     def test_versions_of_other_services_stay_in_the_header(self):
         """The user's version is kept, and ours is not sent twice."""
@@ -293,7 +293,7 @@ class VersionTest(base.ClientTestCase):
             'openstack-api-version':
                 'baremetal 1.80, baremetal-reservation 1.1'})
         reservation.ReservationManager(client).list()
-        self.assertEqual('baremetal 1.80, baremetal-reservation 1.27',
+        self.assertEqual('baremetal 1.80, baremetal-reservation 1.28',
                          self.service.requests[-1]['version'])
 
     def test_the_ironic_client_is_left_as_it_was(self):

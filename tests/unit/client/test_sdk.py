@@ -83,7 +83,7 @@ class SdkTest(base.ClientTestCase):
         sdk.get(conn, made)
         sdk.release(conn, made)
         self.assertEqual(
-            {('baremetal-reservation 1.27', '1.80')},
+            {('baremetal-reservation 1.28', '1.80')},
             {(r['version'], r['ironic_version']) for r in self.service.requests
              if r['path'].startswith('/v1/reservations')})
 

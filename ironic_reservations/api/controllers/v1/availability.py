@@ -23,7 +23,6 @@ from ironic_reservations.api import expose
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.controllers.v1 import visible_properties
-from ironic_reservations.api.types import dates
 from ironic_reservations.api.types import host as host_types
 from ironic_reservations.api.types import lease_body
 from ironic_reservations.engine import availability
@@ -67,15 +66,15 @@ class AvailabilityController(rest.Controller):
                 context.project_id, self.limits_of(
                     context, 'leases', context.project_id)))
         document: dict[str, Any] = {
-            'start_date': dates.write(start), 'end_date': dates.write(end),
+            'start_date': start.isoformat(), 'end_date': end.isoformat(),
             'classes': [_shape(each) for each in found.classes],
             'earliest': None if found.earliest is None
-            else dates.write(found.earliest)}
+            else found.earliest.isoformat()}
         if slots is not None:
             assert duration is not None
             document['slots'] = [
-                {'start_date': dates.write(each), 'end_date': dates.write(
-                    each + datetime.timedelta(seconds=duration))}
+                {'start_date': each.isoformat(), 'end_date': (
+                    each + datetime.timedelta(seconds=duration)).isoformat()}
                 for each in found.slots]
         return expose.answer({'availability': document})
 
@@ -109,6 +108,6 @@ class AvailabilityController(rest.Controller):
 
 def _shape(found: availability.ClassAvailability) -> dict[str, Any]:
     return {'resource_class': found.resource_class, 'hosts': found.hosts,
-            'spans': [{'start_date': dates.write(each.start),
-                       'end_date': dates.write(each.end), 'free': each.free}
+            'spans': [{'start_date': each.start.isoformat(),
+                       'end_date': each.end.isoformat(), 'free': each.free}
                       for each in found.spans]}

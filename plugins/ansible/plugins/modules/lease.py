@@ -181,7 +181,6 @@ moves:
   type: dict
 '''
 
-import datetime
 import time
 from typing import Any
 
@@ -239,15 +238,11 @@ def _new(params: dict[str, Any]) -> dict[str, Any]:
             params['name'], *map(service.instant, params['between']),
             _seconds(params['duration']), wanted,
             _seconds(params['fix_before'])))
-    if end is None:
-        if params['duration'] is None:
-            raise ValueError('A new lease needs "end_date" or "duration".')
-        begin = datetime.datetime.now(datetime.UTC).replace(
-            microsecond=0) if start == service.times.NOW else start
-        end = begin + datetime.timedelta(
-            seconds=service.times.seconds(params['duration']))
+    if end is None and params['duration'] is None:
+        raise ValueError('A new lease needs "end_date" or "duration".')
     return dict(service.lease_payload.creation(
-        params['name'], end, wanted, start))
+        params['name'], end, wanted, start, duration=None if end is not None
+        else _seconds(params['duration'])))
 
 
 def _changes(params: dict[str, Any], there: Any) -> dict[str, Any]:

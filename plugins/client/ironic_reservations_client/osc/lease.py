@@ -277,10 +277,10 @@ def _body(parsed_args: argparse.Namespace,
     if parsed_args.between is None:
         if parsed_args.fix_before is not None:
             raise exc.CommandError('--fix-before requires --between.')
-        start = parsed_args.start or times.NOW
         body = lease_payload.creation(
-            parsed_args.name, _end(parsed_args, start), [wanted], start,
-            parsed_args.before_end)
+            parsed_args.name, parsed_args.end, [wanted],
+            parsed_args.start or times.NOW, parsed_args.before_end,
+            parsed_args.duration)
         if parsed_args.queue:
             return lease_payload.queued(body, parsed_args.priority)
         if parsed_args.priority is not None:
@@ -317,14 +317,6 @@ def _check_open_dates(parsed_args: argparse.Namespace) -> None:
         if getattr(parsed_args, name) is not None:
             _check_dates(resources.LEASE.field(name).option, parsed_args,
                          'start', 'end', 'extend', 'shorten')
-
-
-def _end(parsed_args: argparse.Namespace,
-         start: times.Instant) -> times.Instant:
-    if parsed_args.duration is None:
-        end: times.Instant = parsed_args.end
-        return end
-    return _plus(typed.begin(start), parsed_args.duration)
 
 
 def _new_end(found: lease.Lease,
