@@ -26,7 +26,7 @@ _CHANGE = 'engine/change.py'
 ELSEWHERE = {
     'engine/claims.py': 'claims of processes on work',
     'engine/hosts.py': 'whether users are shown a capability',
-    'engine/in_flight/acted.py': 'acts of holders',
+    'engine/in_flight/acted.py': 'the outcomes of acts of holders',
     'engine/in_flight/admission.py': 'what is known of a request to Ironic',
     'engine/in_flight/listed.py': 'what is known of requests to Ironic',
     'engine/in_flight/tickets.py': 'tickets for requests to Ironic',
@@ -61,8 +61,7 @@ ELSEWHERE = {
     'features/usage/usage.py': 'since when nodes are deployed'}
 #: Other modules that raise the generations of nodes.
 RAISED_ELSEWHERE = {
-    'engine/drop_unused.py': 'the promise goes with the row of its hold',
-    'engine/in_flight/acted.py': 'an act is written before it is sent'}
+    'engine/drop_unused.py': 'the promise goes with the row of its hold'}
 
 
 def _calls(source: str, name: str, of: str) -> bool:

@@ -24,6 +24,7 @@ import dataclasses
 import datetime
 
 from oslo_log import log
+import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
@@ -32,9 +33,9 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import handovers as db_handovers
 from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.engine import commit
+from ironic_reservations.engine import change
+from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.in_flight import uncertain
 from ironic_reservations.model import handovers
@@ -67,7 +68,7 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
             documents[wanted] = _read(engine, node_uuid, wanted)
         return documents[wanted]
 
-    def attempt() -> handovers.Handover | None:
+    def plan() -> change.Planned[handovers.Handover | None]:
         now = engine.clock()
         settles_at = now + datetime.timedelta(seconds=within)
         with engine.database.snapshot() as connection:
@@ -85,21 +86,20 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
                 raise errors.Contention(
                     f'The reservation or lease that had node {node_uuid} has '
                     'just ended, so nothing was done to it.')
-            return None
+            return change.Planned(None)
         known = (before if before is not None
                  and before.holder == holder.uuid else None)
         if (reserved is not None and known is None
                 and handovers.DEPLOYING.issuperset(acts)):
-            return None
+            return change.Planned(None)
         if known is None:
             after = handovers.first(node_uuid, holder.uuid, read(parts), acts,
                                     settles_at, not within)
         else:
             after = _with_parts(known, parts, read).after(acts, settles_at,
                                                           not within)
-        with engine.database.write() as connection:
-            # NOTE: of an act and an end at the same moment, one comes first.
-            commit.commit(connection, nodes, now)
+
+        def write_rows(connection: sa.Connection) -> None:
             # NOTE: neither ends any more as if nothing had happened.
             if reserved is not None:
                 if not reserved.acted:
@@ -113,8 +113,11 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
                 # NOTE: the row of a reservation that is over may be left.
                 db_handovers.delete_of_node(connection, before)
                 db_handovers.insert(connection, after)
-        return after
-    return retry.until_committed(attempt, repeatable=True)
+        # NOTE: of an act and an end at the same moment, one comes first.
+        return change.Planned(after, change.Change(
+            now, difference.Difference(nodes), statements=[write_rows],
+            opaque=True))
+    return change.carry_out(engine, plan)
 
 
 def _with_parts(known: handovers.Handover, parts: frozenset[str],
