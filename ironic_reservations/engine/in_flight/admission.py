@@ -313,8 +313,9 @@ def _write(connection: sa.Connection, through: InFlightRequest,
     :param until: the latest time of the answer.
     :raises Contention: another request is changing the node.
     """
-    db_bookings.update_state(connection, starting, leases.BookingState.BOUND,
-                             now)
+    if starting:
+        db_bookings.update_state(connection, starting,
+                                 leases.BookingState.BOUND, now)
     row = (through.node_uuid, through.token, through.reservation_uuid,
            through.instance_uuid, until)
     if act is not None:
