@@ -140,7 +140,9 @@ def races(server: str, count: int) -> list[int]:
     """
     begin = (datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=2)
              ).replace(minute=0, second=0, microsecond=0)
-    owners = []
+    owners: list[int] = []
+    if not count:
+        return owners
     with ground.serving(server) as (url, database):
         booked.fill(database, 1, 0, 1, begin)
         # NOTE: the same seed draws the same windows.

@@ -47,6 +47,9 @@ def _page(run: rows.Run) -> Iterator[str]:
         'the machine, so compare only figures of this page. The raw data is '
         'in ``proof.json``, beside this page.')
     yield from ('.. code-block:: console', '', f'   $ {run.command}', '')
+    if run.quick:
+        yield from _paragraph('**This run was a quick one: its sizes are too '
+                              'small to mean anything.**')
     yield from _table((30, 70), None, run.machine.items())
     yield from _verdict(run)
     yield from _heading('The claims', 'proof-claims-of-readme')

@@ -221,6 +221,11 @@ class Run:
     command: str
     sections: tuple[Section, ...]
 
+    @property
+    def quick(self) -> bool:
+        """Return whether its sizes are too small to mean anything."""
+        return '--quick' in self.command.split()
+
     def rows(self, name: str) -> Sequence[Row]:
         """Return the rows of a section."""
         return [row for each in self.sections if each.name == name

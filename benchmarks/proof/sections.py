@@ -86,7 +86,7 @@ def _leases(options: Options) -> Iterator[rows.Row]:
     there = beside_blazar.Sizes
     sizes = (there(4, 0, 2, 0), there(4, 20, 2, 0, 2)) if options.quick else (
         there(100, 0, 20, 0, 0, 5), there(100, 500, 20, 0, 5, 5),
-        there(1000, 5000, 10, 0, 3, 3))
+        there(1000, 5000, 7, 0, 3, 3))
     for size in sizes:
         found = {rows.OURS: beside_blazar.ours(options.server, size)}
         if options.blazar is not None:
@@ -127,7 +127,7 @@ def _refusals(options: Options) -> Iterator[rows.Row]:
 
 
 def _packings(options: Options) -> Iterator[rows.Row]:
-    return packings.measure(options.quick, 3 if options.quick else 20, 10.0)
+    return packings.measure(options.quick, 3 if options.quick else 12, 10.0)
 
 
 def _replay(options: Options) -> Iterator[rows.Row]:
@@ -143,7 +143,7 @@ def _growth(options: Options) -> Iterator[rows.Row]:
 def _storm(options: Options) -> Iterator[rows.Row]:
     if options.quick:
         return storms.measure(5, _SEED, ('sqlite',))
-    return storms.measure(90, _SEED)
+    return storms.measure(60, _SEED)
 
 
 SECTIONS: Sequence[Section] = (
@@ -189,7 +189,7 @@ SECTIONS: Sequence[Section] = (
         'A full packing of hosts and time is drawn, cut into leases, and '
         'requested in a random order: so there is a place for each request, '
         'and each refusal is wrong. CP-SAT of OR-tools, which gets the '
-        'packing as a hint, is the judge of up to 20 refusals in each line, '
+        'packing as a hint, is the judge of up to 12 refusals in each line, '
         'and of each one that is called proved: is there a place if leases '
         'that have not started may move? '
         '*Pinned* gives each request the first host that is free, for good, '

@@ -46,8 +46,8 @@ class QuickTest(testtools.TestCase):
         log = folder / 'a.swf'
         log.write_text(_LOG)
         self.assertEqual(0, command.main([
-            '--quick', '--server', server, '--output', str(folder),
-            '--log', f'{log},cpus-per-node=4']))
+            '--quick', '--patience', '10', '--server', server,
+            '--output', str(folder), '--log', f'{log},cpus-per-node=4']))
         run = rows.run_of_json(json.loads((folder / 'proof.json').read_text()))
         self.assertEqual(list(sections.BY_NAME),
                          [each.name for each in run.sections])

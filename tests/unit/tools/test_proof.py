@@ -132,6 +132,12 @@ class PageTest(testtools.TestCase):
             self.assertIn(f'python -m benchmarks proof --only {name}\n',
                           page.write(RUN))
 
+    def test_quick_run_says_so(self) -> None:
+        """Nobody takes its figures for those of a real one."""
+        self.assertNotIn('too small', page.write(RUN))
+        self.assertIn('too small', page.write(dataclasses.replace(
+            RUN, command='python -m benchmarks proof --quick')))
+
     def test_section_that_has_not_ended_says_so(self) -> None:
         """With the rows that it had by then."""
         failed = dataclasses.replace(RUN.sections[0], failure='It was late.')
