@@ -37,7 +37,7 @@ _NODE = (Field('lent_until', Kind.INSTANT, since='1.17'),)
 
 RESERVATION = Resource('reservation', 'reservations', '/reservations', (
     Field('uuid', shown=Shown.ALWAYS, sdk='id', metavar='<uuid>',
-          create='UUID of the reservation. Default is set by the server.'),
+          create=f'UUID of the reservation. {_BY_SERVICE}'),
     Field('node_uuid', Kind.CHOICE, Shown.ALWAYS, sdk='node_id',
           option='node_uuid', metavar='<node>',
           create='Names or UUIDs of nodes, in the order of preference: the '
@@ -127,12 +127,13 @@ LEASE = Resource('lease', 'leases', '/leases', (
                  f'{_BY_SERVICE}'),
     Field('degraded_reason', since='1.6'),
     Field('between', Kind.WINDOW, since='1.8',
-          create='Start and end within this window, instead of at a date; '
-                 'requires --duration. The lease is planned at the earliest, '
-                 'and may be moved within the window until it is fixed.',
+          create='Window in which the lease may start and end, instead of '
+                 'fixed dates; requires --duration. The lease is planned at '
+                 'the earliest possible time, and may be moved within the '
+                 'window until it is fixed.',
           change='New window, within which the lease may be moved until it '
-                 'is fixed. If its dates were set or are fixed, they are '
-                 'open again.'),
+                 'is fixed. Dates that were set or are fixed are open '
+                 'again.'),
     Field('duration', Kind.SECONDS, since='1.8',
           create=f'Duration of the lease: {_LENGTHS}.',
           change='New duration of a lease whose dates are open.'),
@@ -181,8 +182,8 @@ HOST = Resource('host', 'hosts', '/os-hosts', (
           change='Open the host to new leases.',
           opposite=('--not-reservable',
                     'Close the host to new leases. Leases that have not '
-                    'started get other hosts where that is possible; those '
-                    'that have started keep it.')),
+                    'started get other hosts where that is possible; leases '
+                    'that have started keep the host.')),
     Field('node_uuid', shown=Shown.LONG, sdk='node_id'),
     Field('hypervisor_hostname', shown=Shown.LONG),
     Field('hypervisor_type', shown=Shown.ALONE),
@@ -248,7 +249,7 @@ USAGE = Resource('usage', '', '/usage', (
     Field('bound', shown=Shown.ALWAYS, title='Bound host hours'),
     Field('deployed', shown=Shown.ALWAYS, title='Deployed host hours'),
     Field('unused', shown=Shown.ALWAYS, title='Unused host hours')),
-    since='1.10', lacking='does not tell usage: that')
+    since='1.10', lacking='does not show usage: that')
 
 #: The fields of the question, and of the answer.
 AVAILABILITY = Resource('availability', '', '/availability', (
@@ -278,7 +279,7 @@ CALENDAR = Resource('calendar', '', '/calendar', (
           create=f'Only hosts of this resource class. {_MANY} Default is '
                  'all.'),
     Field('rows', Kind.FLAG, option='--hosts',
-          create='Also show each host, and when it is promised.'),
+          create='Also show each host, with its bookings.'),
     Field('origin', Kind.INSTANT)),
     since='1.7', lacking='has no calendar: that')
 

@@ -99,7 +99,7 @@ class LeaseCommandsTest(base.ClientTestCase):
                 (('show', third.name), '[host.not_found]'),
                 (('set', first.name), 'No change was given.'),
                 (('unset', first.name, '--property', 'rack'),
-                 'Nobody has set rack on the host'),
+                 'has no property rack.'),
                 (('set', first.name, '--property', 'vcpus=1'),
                  '[request.invalid_value]'),
                 (('list', '--limit', '-1'), 'non-negative --limit')):

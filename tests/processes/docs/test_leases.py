@@ -34,7 +34,7 @@ class LeasesTest(base.ClientTestCase):
         self.assertEqual(1, done.stdout.count('exit status 1\n'))
         for told in ('[lease.refused] (HTTP 409)', '[shortage]\n',
                      'in the way: 2 hosts from', 'Taking the offer [later]',
-                     'The change is possible; this would be the result.'):
+                     'This lease can be made. Nothing was booked:'):
             self.assertIn(told, done.stderr)
         for told in ('training  PENDING', 'training  ACTIVE', 'bound',
                      'Earliest start for 2 hosts for 4h', 'Deleted lease'):

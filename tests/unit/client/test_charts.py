@@ -212,8 +212,8 @@ class LeasePlanTest(testtools.TestCase):
                 (loose, NOON, 'Not fixed: may be moved between 2030-01-31 '
                  '13:00:00 UTC and 2030-02-01 13:00:00 UTC, until 1h before '
                  'its start'),
-                ({**loose, 'fixed': True}, NOON, 'Fixed: its dates, which '
-                 'were open, do not change by themselves any more'),
+                ({**loose, 'fixed': True}, NOON,
+                 'Fixed: its dates no longer change automatically'),
                 ({**loose, 'fixed': True}, late, None),
                 ({**LEASE, 'fixed': True, 'between': None}, NOON, None)):
             lines = [line for line in drawn(lease.LeasePlan(plan, now),

@@ -72,8 +72,7 @@ class LeasePlan:
                 f'Not fixed: may be moved between {first} and {last}, until '
                 f'{times.shown_duration(before)} before its start')
         elif plan.get('between') and self._now < start:
-            yield text.Text('Fixed: its dates, which were open, do not change '
-                            'by themselves any more')
+            yield text.Text('Fixed: its dates no longer change automatically')
         if plan.get('queued'):
             yield text.Text('Queued: starts earlier than this when hosts '
                             'become free, and never later')

@@ -34,7 +34,7 @@ _MOST = 20
 
 
 class ShowAvailability(zone.ChartCommand):
-    """Show how many hosts leases could have, when"""
+    """Show how many hosts are free for leases over time"""
 
     arguments = (
         *options.SELECTION,

@@ -41,7 +41,7 @@ _PASSES = (exc.ConnectionRefused, exc.InternalServerError, exc.BadGateway,
 
 
 class ShowCalendar(zone.ChartCommand):
-    """Show when how many hosts are free, and who has which host"""
+    """Show free hosts over time, and who has each host"""
 
     arguments = (
         *options.of(resources.CALENDAR, 'create', 'resource_classes',

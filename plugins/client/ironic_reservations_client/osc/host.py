@@ -36,7 +36,7 @@ _HOST = options.Option('host',
 
 
 class ListHosts(zone.Zoned, command.Lister):
-    """List hosts, which are the nodes that are open to leases"""
+    """List hosts (nodes that are open to leases)"""
 
     arguments = (
         options.Option(
@@ -74,7 +74,7 @@ class SetHost(zone.Zoned, command.ShowOne):
     arguments = (
         _HOST,
         options.Option(
-            '--property', 'Property to set, that leases can ask for. Can be '
+            '--property', 'Property to set, which leases can ask for. Can be '
             'specified multiple times.', metavar='<name>=<value>',
             type=capability, **options.MANY,
             dest='capabilities'),
@@ -104,15 +104,15 @@ class UnsetHost(zone.Zoned, command.ShowOne):
                    if name not in found.capabilities]
         if unknown:
             raise exc.CommandError(
-                f'Nobody has set {", ".join(unknown)} on the host '
-                f'{parsed_args.host}. "reservation host show" shows its '
+                f'The host {parsed_args.host} has no property '
+                f'{", ".join(unknown)}. "reservation host show" shows its '
                 'properties.')
         return _shown(manager.change(
             found.id, capabilities=dict.fromkeys(parsed_args.names)))
 
 
 class DeleteHost(base.Deletion):
-    """Take hosts back from leases.
+    """Delete hosts, so that their nodes are no longer open to leases.
 
     The nodes stay in Ironic.
     """

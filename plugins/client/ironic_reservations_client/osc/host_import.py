@@ -41,8 +41,8 @@ _FOR_ALL = (401, 403, 503)
 class ImportHosts(base.Command, command.ShowOne):
     """Open nodes of Ironic to leases.
 
-    Nodes that are open already are left as they are, so a run that was
-    interrupted can simply be repeated.
+    Nodes that are open already stay as they are, so an interrupted run can
+    be repeated.
     """
     _failed = 0
 
@@ -55,9 +55,9 @@ class ImportHosts(base.Command, command.ShowOne):
             options.Option('--all', 'All nodes.', **options.FLAG),
             required=True),
         options.Option(
-            '--property', 'Capability of each host, besides the properties '
-            'from Ironic, that leases can ask for. Can be specified multiple '
-            'times.', metavar='<name>=<value>', **options.MANY,
+            '--property', 'Property to set on each host, which leases can '
+            'ask for besides the properties from Ironic. Can be specified '
+            'multiple times.', metavar='<name>=<value>', **options.MANY,
             type=host_commands.capability, dest='capabilities'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:

@@ -46,6 +46,7 @@ _SIZES = ('vcpus', 'memory_mb', 'disk_gb')
 class CreateLease(lease_plan.Planned):
     """Lease bare metal hosts for a time"""
 
+    possible = 'This lease can be made. Nothing was booked:'
     arguments = (
         options.Option('name', 'Name of the lease.'),
         options.OneOf(
@@ -63,9 +64,9 @@ class CreateLease(lease_plan.Planned):
         *options.SELECTION,
         *options.of(resources.LEASE, 'create', 'start', 'between'),
         options.Option(
-            '--queue', 'If the lease does not fit, plan it later, with a '
-            'promised start that is moved earlier when hosts become free.',
-            **options.FLAG),
+            '--queue', 'If the lease does not fit, plan it at a later time. '
+            'Its start is promised, and moves earlier when hosts become '
+            'free.', **options.FLAG),
         *options.of(resources.LEASE, 'create', 'priority', 'fix_before'),
         options.OneOf(
             *options.of(resources.LEASE, 'create', 'end', 'duration'),
@@ -77,8 +78,8 @@ class CreateLease(lease_plan.Planned):
                 'made.', **options.FLAG),
             accepted_offers.option('the lease', _OFFERS),
             options.Option(
-                '--key', 'A name for the request: commands with the same '
-                'name make one lease together.')),
+                '--key', 'Idempotency key: repeated commands with the same '
+                'key make only one lease.')),
         options.wait('the lease to start'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
@@ -110,6 +111,7 @@ class CreateLease(lease_plan.Planned):
 class SetLease(lease_plan.Planned):
     """Extend, shorten, move, grow, shrink, heal or rename a lease"""
 
+    possible = 'This change can be made. Nothing was changed:'
     arguments = (
         lease_plan.LEASE,
         *options.of(resources.LEASE, 'change', 'name', 'start'),
@@ -140,7 +142,7 @@ class SetLease(lease_plan.Planned):
                 '--dry-run', 'Only show whether and how the change could be '
                 'made.', **options.FLAG),
             accepted_offers.option('the change', _CHANGE_OFFERS)),
-        options.wait('the nodes of the lease to be as the lease says, if it '
+        options.wait('the change of nodes to be carried out, if the lease '
                      'has started'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
@@ -174,8 +176,8 @@ class ListLeases(zone.Zoned, command.Lister):
         *options.of(resources.LEASE_FILTER, 'create'),
         *options.page('lease'),
         options.Option(
-            '--long', 'Also show the project, the reason for which a lease '
-            'is waiting, and its number of nodes.', **options.FLAG))
+            '--long', 'Also show the number of nodes, the reason for which '
+            'a lease is waiting, and the project.', **options.FLAG))
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
         chosen = resources.LEASE_FILTER.read(vars(parsed_args), 'create')
@@ -229,7 +231,7 @@ def _reservations_cell(value: list[dict[str, Any]],
 
 
 class DeleteLease(base.Deletion):
-    """End leases, or take them back before they start"""
+    """End leases, or cancel them before they start"""
 
     thing = 'lease'
     arguments = (

@@ -19,6 +19,7 @@ import argparse
 import datetime
 import sys
 from typing import Any
+from typing import ClassVar
 
 from ironicclient import exc
 
@@ -33,7 +34,12 @@ LEASE = options.Option('lease', 'Name or ID of the lease.')
 
 
 class Planned(zone.ChartCommand, metaclass=abc.ABCMeta):
-    """Shows the plan of a lease."""
+    """Shows the plan of a lease.
+
+    :cvar possible: the message of a dry run.
+    """
+
+    possible: ClassVar[str] = ''
 
     def planned(self, found: lease.Lease, dry_run: bool = False) -> Any:
         """Return the columns of a lease.
@@ -42,9 +48,7 @@ class Planned(zone.ChartCommand, metaclass=abc.ABCMeta):
         """
         if dry_run:
             # Not on stdout, which a program may read.
-            print('The change is possible; this would be the result. Nothing '
-                  'was changed.',
-                  file=sys.stderr)
+            print(self.possible, file=sys.stderr)
         return self.dict2columns(plan(self.client, found))
 
     def chart(self, parsed_args: argparse.Namespace,
@@ -55,7 +59,7 @@ class Planned(zone.ChartCommand, metaclass=abc.ABCMeta):
 
 
 class ShowLeasePlan(Planned):
-    """Show which nodes a lease has, when, and what it waits for"""
+    """Show the window, the events and the nodes of a lease"""
 
     arguments = (LEASE, options.wait('the lease to start'))
 

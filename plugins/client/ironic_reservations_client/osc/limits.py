@@ -32,10 +32,10 @@ _SECONDS = 'seconds'
 
 
 class ListLimits(base.Command, command.Lister):
-    """List limits and usage of your project"""
+    """Show your project's limits and usage"""
 
     arguments = (options.Option(
-        '--project', 'List the limits of this project (ID), as they hold for '
+        '--project', 'Show the limits of this project (ID), as they apply to '
         'its members. For administrators.'),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:

@@ -45,9 +45,9 @@ _TRIED = ('accepted', 'reasons')
 class CreateMaintenance(zone.Zoned, command.ShowOne):
     """Book nodes for maintenance.
 
-    Bookings of leases that have not started move to other nodes; leases
-    with open dates slide if there are not enough. With --dry-run the effect
-    is shown, and nothing is booked.
+    Leases that have not started move to other nodes; if there are not
+    enough, leases with open dates move to other times. With --dry-run the
+    effect is shown, and nothing is booked.
     """
 
     arguments = (
@@ -61,8 +61,9 @@ class CreateMaintenance(zone.Zoned, command.ShowOne):
                 **options.DURATION), required=True),
         *options.of(resources.MAINTENANCE, 'create', 'drain', 'force'),
         options.Option(
-            '--dry-run', 'Only show the bookings that would move, those that '
-            'cannot, and the users of nodes.', **options.FLAG))
+            '--dry-run', 'Only show the bookings that would move, the '
+            'bookings that cannot move, and the users of nodes.',
+            **options.FLAG))
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
         chosen = options.selected(parsed_args)
@@ -86,7 +87,7 @@ class ListMaintenances(zone.Zoned, command.Lister):
     """List maintenance windows"""
 
     arguments = (options.Option(
-        '--long', 'Show the nodes and the reason, too.', **options.FLAG),)
+        '--long', 'Also show the nodes and the reason.', **options.FLAG),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
         columns = _LONG if parsed_args.long else _COLUMNS
@@ -120,7 +121,7 @@ class ShowMaintenance(zone.Zoned, command.ShowOne):
 
 
 class DeleteMaintenance(base.Deletion):
-    """End maintenance windows, or take them back before they start"""
+    """End maintenance windows, or cancel them before they start"""
 
     thing = 'maintenance'
     arguments = (base.named(

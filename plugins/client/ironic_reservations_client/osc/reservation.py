@@ -152,7 +152,7 @@ class ShowReservation(zone.Zoned, command.ShowOne):
 
 
 class RenewReservation(zone.Zoned, command.ShowOne):
-    """Renew a reservation"""
+    """Extend or shorten a reservation"""
 
     arguments = (_RESERVATION, options.OneOf(
         *options.of(resources.RESERVATION, 'change', 'ttl', 'expires_at'),
@@ -166,7 +166,7 @@ class RenewReservation(zone.Zoned, command.ShowOne):
 
 
 class DeleteReservation(base.Deletion):
-    """Give reserved bare metal nodes back"""
+    """Delete reservations, which gives their nodes back"""
 
     thing = 'reservation'
     arguments = (
@@ -178,7 +178,7 @@ class DeleteReservation(base.Deletion):
 
 
 class DeployReservation(base.Command, command.ShowOne):
-    """Deploy the nodes of a reservation or lease, which is the proof"""
+    """Deploy the nodes of a reservation or lease, with its proof"""
 
     arguments = (
         options.Option(
@@ -186,11 +186,10 @@ class DeployReservation(base.Command, command.ShowOne):
             'lease, or ID of a reservation of a lease.'),
         options.OneOf(
             options.Option(
-                '--node', 'Name or UUID of a node of the lease, if not all '
-                'of its nodes are to be deployed. Can be specified multiple '
-                'times.', **options.MANY),
+                '--node', 'Deploy only this node of the lease (name or '
+                'UUID). Can be specified multiple times.', **options.MANY),
             options.Option(
-                '--all', 'All nodes of the lease. Nodes that are active stay '
+                '--all', 'Deploy all nodes of the lease. Active nodes stay '
                 'as they are.', **options.FLAG)),
         options.Option(
             '--image', 'Image to deploy: a URL, or the ID of an image of the '

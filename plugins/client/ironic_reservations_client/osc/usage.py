@@ -30,12 +30,12 @@ _BY = {field.title.lower(): field.name for field in resources.USAGE.fields
 
 
 class ListUsage(base.Command, command.Lister):
-    """List the host hours that leases had, day by day.
+    """List the host hours of leases, day by day.
 
-    Days are in UTC. "Promised" counts from the start of each lease to its end,
-    also what is to come; "bound" what of it has passed while the hosts were
-    the lease's; "deployed" what of that they were deployed for, and "unused"
-    the rest.
+    Days are in UTC. "Promised": hours from the start to the end of each lease,
+    past and future; "bound": hours that have passed with hosts handed over;
+    "deployed": the part of them with a deployed host; "unused": the rest of
+    the bound hours.
     """
 
     arguments = (

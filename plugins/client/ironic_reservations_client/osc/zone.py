@@ -62,7 +62,7 @@ class Zoned(base.Command):
 
     common = (options.Option(
         '--local', 'Show times in the local time zone, and read typed times '
-        'without a zone in it. Default is UTC.', **options.FLAG),)
+        'without a zone as local times. Default is UTC.', **options.FLAG),)
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Add the zone to typed times, and run the command."""
