@@ -37,7 +37,7 @@ _cli_opts = [
     cfg.HostAddressOpt('host', help='The address to listen on, instead of '
                                     '[api] host.'),
     cfg.PortOpt('port', help='The port to listen on, instead of [api] port; '
-                             '0 takes a free one.'),
+                             '0 uses a free one.'),
 ]
 
 

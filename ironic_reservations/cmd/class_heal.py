@@ -59,12 +59,12 @@ def add_parser(actions: Any) -> None:
     how.add_argument('--dry-run', action='store_false', dest='apply',
                      help='Only show the changes (the default).')
     heal.add_argument('--node', metavar='<node>',
-                      help='The uuid or the name of the only node to look at.')
+                      help='Only heal this node, by its uuid or name.')
     heal.add_argument('--skip-unallocated', action='store_true',
-                      help='Leave instances alone that have allocated nothing '
-                           'in Placement. Use this for instances that Nova '
-                           'does not know: nobody would remove their '
-                           'allocations later.')
+                      help='Do not change instances without allocations in '
+                           'Placement. Use this for instances that Nova does '
+                           'not know: their allocations would never be '
+                           'removed.')
     heal.add_argument('-f', '--format', choices=('table', 'json'),
                       default='table', help='Output format.')
 

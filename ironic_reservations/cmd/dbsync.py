@@ -36,13 +36,13 @@ def _add_commands(subparsers: object) -> None:
     upgrade.add_argument('--revision', default='head',
                          help='The revision to stop at.')
     add('version', help='Print the revision of the database.')
-    downgrade = add('downgrade', help='Bring the database back to an older '
+    downgrade = add('downgrade', help='Downgrade the database to an older '
                                       'revision. Refused if that would delete '
                                       'rows.')
     downgrade.add_argument('revision', help='The revision to go back to; '
                                             '"base" removes all tables.')
     downgrade.add_argument('--accept-data-loss', action='store_true',
-                           help='Downgrade even if reservations are lost.')
+                           help='Downgrade even if rows are lost.')
 
 
 def _run(conf: cfg.ConfigOpts) -> int:

@@ -33,10 +33,11 @@ def add_parser(add: Any) -> None:
     """Add the command to the commands of ``ironic-reservations-manage``."""
     parser = add(
         'audit', help='List traces in Ironic, Placement and Nova of promises '
-                      'that the database does not have, as after a fail-over '
-                      'or a restored backup, and what to do. Changes nothing. '
-                      'Exit status: 0 without a trace, 1 with at least one, 2 '
-                      'if this cannot be determined.')
+                      'that are missing in the database, for example after a '
+                      'fail-over or a restored backup, with the necessary '
+                      'action. Changes nothing. Exit status: 0 without '
+                      'traces, 1 with traces, 2 if this cannot be '
+                      'determined.')
     parser.add_argument('-f', '--format', choices=('table', 'json'),
                         default='table', help='Output format.')
 

@@ -39,7 +39,7 @@ _SKEW = 1.0
 _PATIENCE = 5.0
 IRONIC_CONFIG = cfg.StrOpt(
     'ironic-config', help="Ironic's configuration file, for the checks; by "
-                          'default the one that Ironic finds.')
+                          'default the file that Ironic would use.')
 
 
 def _found(code: upgradecheck.Code, *sentences: str) -> upgradecheck.Result:

@@ -63,15 +63,16 @@ def add_parser(add: Any) -> None:
                                   metavar='<action>')
     command = actions.add_parser(
         'provider-config',
-        help='Write the provider.yaml with which nova-compute gives each of '
-             'its hosts a slot ([nova] slot_class). Without slots, no server '
-             'is placed whose flavor requests reserved instances only.')
+        help='Write the provider.yaml with which nova-compute adds slots '
+             '([nova] slot_class) to each of its hosts. Without slots, a '
+             'server whose flavor requests only reserved instances is not '
+             'placed.')
     command.add_argument('--output', metavar='<file>',
                          help='The file to write, completely or not at all. '
                               'By default, the text is printed.')
     command.add_argument('--total', metavar='<servers>', type=_positive,
                          help='For compute hosts: the number of servers of '
-                              'leases that each may have. Leave it out for '
+                              'leases that each host may have. Omit it for '
                               'nodes of Ironic, which have one.')
 
 

@@ -34,7 +34,7 @@ def add_parser(add: Any) -> None:
                       'time.')
     parser.add_argument('--before', type=_instant, metavar='<date>',
                         help='Delete leases that were over before this date, '
-                             'like 2026-01-31 or 2026-01-31T12:00, in UTC. '
+                             'such as 2026-01-31 or 2026-01-31T12:00, in UTC. '
                              'Default: set by [leases] retention.')
     parser.add_argument('--batch', type=_count, default=purge.BATCH,
                         metavar='<number>',

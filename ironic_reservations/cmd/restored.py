@@ -23,9 +23,9 @@ from ironic_reservations.engine import lost_requests
 
 def add_parser(add: Any) -> None:
     """Add the command to the commands of ``ironic-reservations-manage``."""
-    add('restored', help='After a backup was loaded: promise each node to '
-                         'nobody until Ironic has shown twice that no request '
-                         'from before is on its way to it. Safe at any time.')
+    add('restored', help='After a backup was restored: promise no node before '
+                         'Ironic has shown twice that no earlier request for '
+                         'it is in progress. Safe at any time.')
 
 
 def run(engine: engine_module.Engine) -> int:

@@ -214,9 +214,10 @@ def main(argv: list[str] | None = None) -> int:
 
 def _add_commands(subparsers: object) -> None:
     add = subparsers.add_parser  # type: ignore[attr-defined]
-    upgrade = add('upgrade', help='Check whether it is safe to upgrade. Exit '
-                                  'status: 0 if it is, 1 with warnings, 2 if '
-                                  'it is not, 255 if that is not known.')
+    upgrade = add('upgrade', help='Check the installation, for example before '
+                                  'an upgrade. Exit status: 0 without '
+                                  'findings, 1 with warnings, 2 with '
+                                  'failures, 255 if the checks could not run.')
     upgrade.add_argument('check')
     shown = add('config', help='Show each option that is set, its value, and '
                                'the file, line or variable that sets it. '

@@ -22,37 +22,37 @@ OPTS = [
     cfg.StrOpt('upgrade', default='by_command',
                choices=[('by_command', 'only ironic-reservations-dbsync '
                                        'changes the tables'),
-                        ('on_start', 'each process that starts brings the '
-                                     'tables up to date: one does it, and '
-                                     'the others wait')],
-               help='When the tables of MariaDB or PostgreSQL are created and '
-                    'upgraded. Those of SQLite are upgraded at each start. '
-                    'With on_start, a process does not start while the '
-                    'database does not answer.'),
+                        ('on_start', 'each process upgrades the tables at '
+                                     'its start: one does it, and the others '
+                                     'wait')],
+               help='When the tables are created and upgraded in MariaDB or '
+                    'PostgreSQL. In SQLite, this is done at each start. With '
+                    'on_start, a process does not start while the database '
+                    'does not answer.'),
     cfg.IntOpt('connect_timeout', default=5, min=1,
                help='Time, in seconds, within which a connection must be '
-                    'made. Like all of these limits, it does not apply to '
+                    'made. This and the following time-outs do not apply to '
                     'SQLite.'),
     cfg.IntOpt('lock_timeout', default=5, min=1,
                help='Time, in seconds, that a transaction waits for a lock of '
-                    'another one. The transaction is then begun again, for 15 '
-                    'seconds in all; after that, the request is refused with '
-                    '503 (reservation.contention).'),
+                    'another one. It is then repeated, for 15 seconds in all; '
+                    'after that, the request is refused with 503 '
+                    '(reservation.contention).'),
     cfg.IntOpt('statement_timeout', default=30, min=2,
                help='Maximum duration of a statement, in seconds. It must be '
                     'longer than lock_timeout. Schema changes are not '
                     'limited.'),
     cfg.IntOpt('idle_in_transaction_timeout', default=5, min=1,
-               help='Time, in seconds, after which the server ends a '
-                    'transaction in which nothing happens. A host that loses '
-                    'its power keeps its rows locked for this long. A '
-                    'transaction is never open while the service waits for '
-                    'anything but the database.'),
+               help='Time, in seconds, after which the server ends an idle '
+                    'transaction. If a host loses its power, its rows stay '
+                    'locked for this long. The service never waits for '
+                    'anything but the database while a transaction is '
+                    'open.'),
     cfg.FloatOpt('max_clock_skew', default=5, min=0,
                  help='Maximum difference, in seconds, between the clock of '
                       'this host and that of the database. Only the clock of '
                       'the database decides whether a promise is still valid. '
-                      'A host that is further off answers 503 '
+                      'A host with a larger difference answers 503 '
                       '(service.clock_skewed) to each request that depends on '
                       'the time, and its reconciler stops, until its clock is '
                       'corrected. 0 switches this check off.'),

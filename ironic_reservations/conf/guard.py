@@ -59,8 +59,8 @@ OPTS = [
                 help='Actions on a reserved or leased node that are allowed '
                      'only to the project that has the node, with its proof, '
                      'and to callers who may do so by the policy rule '
-                     'baremetal:reservation:act_without_proof. Remove an '
-                     'action to allow it to everybody whom Ironic allows it. '
+                     'baremetal:reservation:act_without_proof. If an action '
+                     'is removed, only Ironic\'s policy applies to it. '
                      'Deploying or rebuilding the node always needs the '
                      'proof. Works with '
                      'keystone only; without it, every caller is an '
@@ -68,33 +68,33 @@ OPTS = [
     cfg.ListOpt('open_routes', default=[],
                 item_type=types.String(
                     regex=r'^(POST|PUT|PATCH|DELETE|\*) /\S*$'),
-                help="Changes of nodes in Ironic's API that this release does "
-                     'not know and that pass nevertheless, even if the nodes '
-                     'are reserved or leased: a method, a space and a path, '
-                     'such as "PUT /v1/nodes/*/lockout" or "* /v2/**". A "*" '
-                     'is one segment of the path, or any method; "**" at the '
-                     'end is all the rest. Requests that the guard knows are '
-                     'not affected. By default, unknown ones are refused on a '
-                     'reserved or leased node, and if they do not name their '
-                     'nodes in a known way.'),
+                help="Requests of Ironic's API that are unknown to this "
+                     'release and pass nevertheless, even if the nodes are '
+                     'reserved or leased. Each entry is a method, a space and '
+                     'a path, such as "PUT /v1/nodes/*/lockout" or '
+                     '"* /v2/**". A "*" is one segment of the path, or any '
+                     'method; "**" at the end is all the rest. Requests that '
+                     'the guard knows are not affected. By default, unknown '
+                     'writes are refused on a reserved or leased node, and if '
+                     'they do not name their nodes in a known way.'),
     cfg.IntOpt('in_flight_timeout', default=120, min=5,
                deprecated_name='passage_timeout',
                help='Time, in seconds, that an admitted request may take. It '
                     'is handed to Ironic in the first half of this time or '
                     'not at all (503), even if its process was stopped in '
-                    'between. If the end of the request is not seen, the node '
-                    'is promised to nobody, also after this time, until the '
+                    'between. If no answer of Ironic is recorded in this '
+                    'time, the node is promised to nobody until the '
                     'reconciler has determined the outcome; see rpc_timeout.'),
     cfg.IntOpt('rpc_timeout', default=60, min=1,
                help='Time, in seconds, for which an Ironic conductor may '
-                    'still work on a request that it was sent. If a request '
+                    'work on a request after it was sent. If a request '
                     'ended with 5xx or without an answer, the reconciler '
                     'waits this long before it reads the node. Set it to '
                     'rpc_response_timeout of Ironic, or to [json_rpc] timeout '
                     'if Ironic uses JSON-RPC.'),
     cfg.IntOpt('claim_ttl', default=30, min=5,
                help='Time, in seconds, for which one process claims the '
-                    'search for unknown outcomes on behalf of all processes '
+                    'determination of unknown outcomes for all processes '
                     'that share the database. If that process dies, another '
                     'one takes over after this time.'),
     cfg.IntOpt('max_body_size', default=64 * 1024 * 1024, min=1024,

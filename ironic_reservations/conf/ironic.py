@@ -23,10 +23,10 @@ TIMEOUT = 60
 
 OPTS = [
     cfg.StrOpt('confirm', default='always',
-               choices=[('always', 'ask Ironic about a node right before it '
+               choices=[('always', 'read a node from Ironic right before it '
                                    'is claimed'),
-                        ('mirror', 'trust the last poll: faster, but wrong '
-                                   'for as long as the poll is old')],
+                        ('mirror', 'use the state at the last poll: faster, '
+                                   'but changes since then are not seen')],
                help='Whether the mirrored state of a node is confirmed with '
                     'Ironic before the node is claimed.'),
     cfg.IntOpt('poll_interval', default=5, min=1,
@@ -37,7 +37,7 @@ OPTS = [
                     'nodes. Only these polls find deleted nodes.'),
     cfg.IntOpt('claim_ttl', default=30, min=5,
                help='Time, in seconds, for which one process claims polling '
-                    'and sweeping on behalf of all processes that share the '
+                    'and sweeping for all processes that share the '
                     'database. If that process dies, another one takes over '
                     'after this time.'),
 ]

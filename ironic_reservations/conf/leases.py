@@ -27,10 +27,10 @@ GROUP = 'leases'
 OPTS = [
     cfg.StrOpt('hosts', default='opened',
                choices=[('opened', 'The nodes that an operator has opened.'),
-                        ('all', 'All nodes, except for those that an '
+                        ('all', 'All nodes, except for nodes that an '
                                 'operator has closed, or that closed_nodes '
-                                'or closed_traits name.')],
-               help='Which nodes of Ironic can be leased.'),
+                                'or closed_traits close.')],
+               help='The nodes of Ironic that can be leased.'),
     cfg.ListOpt('closed_nodes', default=[],
                 help='Names or UUIDs of nodes that cannot be leased although '
                      'hosts is "all". Leases that have started keep them to '
@@ -50,7 +50,7 @@ OPTS = [
                     'the lease does not set before_end_date.'),
     cfg.IntOpt('fix_before', default=86400, min=0,
                help='Time, in seconds, before its planned start at which a '
-                    'lease that was asked for with "between" is fixed, if it '
+                    'lease with open dates ("between") is fixed, if it '
                     'does not set fix_before. Until then it may start '
                     'earlier or later within its window, to make room for '
                     'other leases.'),
@@ -61,14 +61,14 @@ OPTS = [
                help='Interval, in seconds, at which the reconciler looks for '
                     'earlier starts of queued leases.'),
     cfg.BoolOpt('project_limits', default=True,
-                help='Whether projects are limited: by max_duration, '
-                     'max_horizon and the options of this section that end '
-                     'with _per_project or _per_class, and by '
-                     'max_per_project and max_lifetime in [reservations]. '
-                     'Callers who may exceed limits by policy are not '
-                     'limited. Without keystone, all callers are one project, '
-                     'and only options that are set explicitly apply, not the '
-                     'defaults.'),
+                help='Whether the limits of projects apply: max_duration, '
+                     'max_horizon, extension_notice, max_extensions and the '
+                     'options of this section that end with _per_project or '
+                     '_per_class, and max_per_project, max_per_class and '
+                     'max_lifetime in [reservations]. Callers who may exceed '
+                     'limits by policy are not limited. Without keystone, all '
+                     'callers are one project, and only options that are set '
+                     'explicitly apply, not the defaults.'),
     cfg.ListOpt('tenant_properties', default=[
         'hypervisor_type', 'vcpus', 'cpus', 'memory_mb', 'memory',
         'local_gb', 'disk', 'cpu_info', 'arch', 'cpu_arch', 'resource_class',
@@ -95,9 +95,9 @@ OPTS = [
                help='Maximum time from now until the end of a lease, in '
                     'seconds. The default is 732 days. 0 sets no limit.'),
     cfg.IntOpt('extension_notice', default=0, min=0,
-               help='Time, in seconds, before its end until which a lease '
-                    'that has started can be extended. 0 allows it until the '
-                    'end.'),
+               help='Time, in seconds, before the end of a lease in which it '
+                    'can no longer be extended, if it has started. With 0, it '
+                    'can be extended until its end.'),
     cfg.IntOpt('max_extensions', default=0, min=0,
                help='Maximum number of times that a lease can be extended '
                     'after its start. Each change to a later end counts. 0 '
@@ -111,22 +111,22 @@ OPTS = [
                      'drains.'),
     cfg.IntOpt('owner_notice', default=0, min=0,
                help='Notice period, in seconds, within which the project that '
-                    'owns a node in Ironic can have it back from other '
-                    'projects: these get the node only for leases that end, '
-                    'including cleaning_time, within this time from now. It '
+                    'owns a node in Ironic can have it back: other projects '
+                    'get the node only for leases that end, including '
+                    'cleaning_time, within this time from now. It '
                     'must be longer than cleaning_time; otherwise, nodes with '
                     'an owner are leased to their owners only. With 0, owners '
                     'have no precedence.'),
     cfg.IntOpt('max_leases_per_project', default=200, min=0,
-               help='Maximum number of leases of a project that are not over. '
-                    '0 sets no limit.'),
+               help='Maximum number of future and current leases of a '
+                    'project. 0 sets no limit.'),
     cfg.IntOpt('max_hosts_per_project', default=100, min=0,
                help='Maximum number of hosts that a project may have leased '
                     'at the same time. 0 sets no limit.'),
     cfg.IntOpt('max_host_hours_per_project', default=20000, min=0,
-               help='Maximum number of host hours that a project may have '
-                    'ahead in all of its leases together: ten hosts for a day '
-                    'are 240. 0 sets no limit.'),
+               help='Maximum number of future host hours in all leases of a '
+                    'project together: ten hosts for a day are 240. 0 sets no '
+                    'limit.'),
     cfg.Opt('max_hosts_per_class', type=types.Dict(types.Integer(min=1)),
             default={}, sample_default='gold:4,silver:40',
             help='Maximum number of hosts of a resource class, as Ironic '
@@ -136,24 +136,24 @@ OPTS = [
                  'that are not named have no limit of their own.'),
     cfg.Opt('max_host_hours_per_class', type=types.Dict(types.Integer(min=1)),
             default={}, sample_default='gold:500',
-            help='Maximum number of host hours of a resource class that a '
-                 'project may have ahead in all of its leases together, by '
-                 'class. Counted as max_hosts_per_class.'),
+            help='Maximum number of future host hours of a resource class in '
+                 'all leases of a project together, by class. Counted as for '
+                 'max_hosts_per_class.'),
     cfg.IntOpt('max_instances_per_project', default=1000, min=0,
                help='Maximum number of instances that a project may have '
                     'leased at the same time. 0 sets no limit.'),
     cfg.IntOpt('max_instance_hours_per_project', default=200000, min=0,
-               help='Maximum number of instance hours that a project may have '
-                    'ahead in all of its leases together. 0 sets no limit.'),
+               help='Maximum number of future instance hours in all leases of '
+                    'a project together. 0 sets no limit.'),
     cfg.IntOpt('retention', default=90, min=0,
                help='Number of days after which a lease that is over is '
                     'deleted. One short row for each of its reservations is '
-                    'kept as history. 0 keeps leases for ever, which makes '
+                    'kept as history. 0 keeps leases forever, which makes '
                     'lists of leases long.'),
     cfg.IntOpt('listed', default=7, min=0,
-               help='Number of days after its end for which a lease is listed '
-                    'for clients that do not ask for pages. Clients that ask '
-                    'for pages, with "limit", get all leases.'),
+               help='Number of days for which a lease is listed after its '
+                    'end, for clients that do not request pages. Clients that '
+                    'request pages, with "limit", get all leases.'),
     cfg.StrOpt('end_action', default='undeploy',
                choices=[('undeploy', 'The nodes are undeployed and cleaned.'),
                         ('leave', 'The nodes stay deployed, and the lease is '
@@ -161,28 +161,27 @@ OPTS = [
                help='What happens to deployed nodes at the end of a lease.'),
     cfg.BoolOpt('clean_unused', default=False,
                 help='Whether Ironic cleans a node at the end of a lease even '
-                     'if nothing was done to it during the lease. A node that '
-                     'was acted on through an API with the middleware '
-                     '"reservations" is always cleaned. Set this if users can '
+                     'if its holder has not acted on it. After an act through '
+                     'an API with the middleware "reservations", it is always '
+                     'cleaned. Set this if users can '
                      'reach an API of Ironic without the middleware.'),
     cfg.Opt('no_show_after', type=types.Dict(types.Integer(min=1)),
-            default={}, sample_default='CUSTOM_GOLD:14400,*:86400',
+            default={}, sample_default='gold:14400,*:86400',
             help='Time, in seconds, by resource class, after which a lease '
                  'releases a node that could have been deployed for all of '
                  'that time, and was not; "*" stands for all other classes. '
                  'Nodes of classes that are not named are kept until the end '
                  'of the lease. By default, no node is released.'),
     cfg.IntOpt('no_show_warn_before', default=3600, min=0,
-               help='Time, in seconds, between the notification '
-                    'lease.no_show_warning and the release of a node, which '
-                    'never comes sooner after the notification. 0 sends no '
-                    'warning.'),
+               help='Minimum time, in seconds, between the notification '
+                    'lease.no_show_warning and the release of a node. With 0, '
+                    'no warning is sent.'),
     cfg.StrOpt('no_show_release', default='node',
-               choices=[('node', 'Each node by itself; the lease keeps those '
-                                 'that have been deployed.'),
-                        ('lease', 'The whole lease ends, and only if none of '
+               choices=[('node', 'Each node separately; the lease keeps '
+                                 'nodes that have been deployed.'),
+                        ('lease', 'The whole lease ends, but only if none of '
                                   'its nodes has been deployed.')],
-               help='What is released by no_show_after.'),
+               help='The unit that is released after no_show_after.'),
     cfg.StrOpt('without_reservation', default='replan',
                choices=[('replan', 'The node may be used if all promised '
                                    'leases can still be kept.'),
@@ -190,31 +189,29 @@ OPTS = [
                                   'cannot be kept is flagged as degraded.'),
                         ('require', 'A host may only be used with a '
                                     'reservation or a lease.')],
-               help='What happens if somebody without a lease uses a node '
-                    'that is promised to a lease for later.'),
+               help='Whether somebody without a lease may use a node that is '
+                    'promised to a lease for later.'),
     cfg.URIOpt('enforcement_url', schemes=['http', 'https'],
                help='The URL of an enforcement service, which is asked before '
-                    'a lease is made or changed, and informed when one is '
+                    'a lease is made or changed, and informed when a lease is '
                     "over, as with Blazar's external service filter. "
-                    'Redirects are not followed. By default, no service is '
-                    'asked.'),
+                    'Redirects are not followed. By default, there is none.'),
     cfg.URIOpt('enforcement_commit_url', schemes=['http', 'https'],
-               help='The URL to which each lease that has been granted, '
-                    'changed or ended is posted after it has been committed, '
-                    'at least once and in order for each lease, so that it '
-                    'can be charged. Redirects are not followed. Set it for '
-                    'all processes of this service. By default, nothing is '
-                    'posted.'),
+               help='The URL to which each granted, changed or ended lease is '
+                    'posted after the commit, at least once and in order for '
+                    'each lease, so that it can be charged. Redirects are not '
+                    'followed. Set it for all processes of this service. By '
+                    'default, nothing is posted.'),
     cfg.IntOpt('enforcement_give_up_after', default=30, min=1,
                help='Number of days after which an entry that '
-                    'enforcement_commit_url has not taken is given up.'),
+                    'enforcement_commit_url has not accepted is given up.'),
     cfg.StrOpt('enforcement_token', secret=True,
                help='The token that is sent to the enforcement service as '
-                    'X-Auth-Token, with questions and with commits.'),
+                    'X-Auth-Token, with all requests and commits.'),
     cfg.URIOpt('enforcement_auth_url', schemes=['http', 'https'],
-               help='The URL of Keystone in requests to the enforcement '
-                    'service, as it is reached from there. By default '
-                    '[ironic] auth_url.'),
+               help='The auth_url in requests to the enforcement service: '
+                    'the URL at which that service reaches Keystone. By '
+                    'default [ironic] auth_url.'),
     cfg.StrOpt('enforcement_region_name',
                help='The name of the region in requests to the enforcement '
                     'service. By default [ironic] region_name.'),
@@ -231,12 +228,12 @@ OPTS = [
                     'it dies, another process takes over after this time.'),
     cfg.IntOpt('end_of_gone_project', default=604800, min=0,
                help='Time, in seconds, after which the leases of a project '
-                    'end that was deleted from Keystone; 0: they never do '
-                    'because of that. The project has to be gone at each '
-                    'check in that time. Keystone is asked with the user of '
-                    '[ironic], who needs the role reader with the scope '
-                    'system; if it does not answer, or does not let that '
-                    'user see projects, no lease ends.'),
+                    'end that was deleted from Keystone. The project has to '
+                    'be gone at each check in that time. With 0, leases do '
+                    'not end for this reason. Keystone is asked with the user '
+                    'of [ironic], who needs the role reader on the system; if '
+                    'it does not answer, or does not show projects to that '
+                    'user, no lease ends.'),
     cfg.IntOpt('max_backoff', default=300, min=1,
                help='Maximum time, in seconds, between two attempts at a '
                     'failing step.'),

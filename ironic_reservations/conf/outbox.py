@@ -29,7 +29,7 @@ OPTS = [
                help='Number of days for which notices that have been sent or '
                     'given up are kept in the database.'),
     cfg.IntOpt('claim_ttl', default=60, min=5,
-               help='Time, in seconds, beyond the time-outs, for which a '
-                    'process claims notices that it sends. If that process '
-                    'dies, another one sends them after this time.'),
+               help='Time, in seconds, in addition to the time-outs, for '
+                    'which a process claims notices that it sends. If that '
+                    'process dies, another one sends them after this time.'),
 ]

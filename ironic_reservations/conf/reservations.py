@@ -42,8 +42,8 @@ OPTS = [
                  'skipped. Classes that are not named have no limit of their '
                  'own. Applies to the same callers as max_per_project.'),
     cfg.IntOpt('max_lifetime', default=604800, min=0,
-               help='Time, in seconds, from its creation, for which an unused '
-                    'reservation can be renewed, however often. 0 sets no '
+               help='Maximum time, in seconds, from the creation of an unused '
+                    'reservation to its end, with all renewals. 0 sets no '
                     'limit. Applies to the same callers as max_per_project.'),
     cfg.BoolOpt('end_on_maintenance', default=False,
                 help='End an unused reservation when its node goes into '
@@ -56,5 +56,5 @@ OPTS = [
     cfg.IntOpt('sweep_interval', default=10, min=1,
                help='Time, in seconds, between two deletions of expired '
                     'reservations. An expired reservation is void from its '
-                    'end on, whether its row has been deleted or not.'),
+                    'end on, even before its row is deleted.'),
 ]

@@ -32,19 +32,19 @@ OPTS = [
                     'least 24 bytes in base64, with or without the prefix '
                     '``whsec_``. If it has several lines, each is a key, and '
                     'notices are signed with all of them, so that keys can '
-                    'be changed. It is read each time. Without a key nothing '
-                    'is posted.'),
+                    'be changed. The file is read for each notice. Without a '
+                    'key nothing is posted.'),
     cfg.FloatOpt('webhook_timeout', default=10, min=0.1, max=300,
                  help='Time, in seconds, within which a receiver must have '
-                      'taken a notice and answered.'),
+                      'answered a notice.'),
     cfg.HostAddressOpt('mail_host',
-                       help='The SMTP server to which mail for the owners of '
-                            'leases is handed. By default no mail is sent.'),
+                       help='The SMTP server that sends mail to the owners '
+                            'of leases. By default no mail is sent.'),
     cfg.PortOpt('mail_port', default=587,
                 help='The port of the SMTP server.'),
     cfg.StrOpt('mail_security', default='starttls',
-               choices=[('starttls', 'TLS from STARTTLS on; without it '
-                                     'nothing is sent.'),
+               choices=[('starttls', 'TLS after STARTTLS; if the server '
+                                     'does not offer it, nothing is sent.'),
                         ('tls', 'TLS from the beginning, usually on port '
                                 '465.'),
                         ('none', 'No TLS: for a server on the same host.')],
@@ -56,25 +56,26 @@ OPTS = [
                     "are trusted for the SMTP server. By default the "
                     "system's."),
     cfg.StrOpt('mail_username',
-               help='The user that signs in to the SMTP server. By default '
-                    'nobody signs in.'),
+               help='The user name for the SMTP server. By default there is '
+                    'no authentication.'),
     cfg.StrOpt('mail_password_file',
                help='A file with the password of mail_username. It is read '
-                    'each time.'),
+                    'for each mail.'),
     cfg.StrOpt('mail_from',
-               help='The address that mail comes from. Needed for mail.'),
+               help='The address of the sender. Needed for mail.'),
     cfg.StrOpt('mail_addresses_file',
                help='A YAML file with the addresses of users, by the ids of '
-                    'the users. It is read each time. Users who are not in '
-                    'it get no mail, unless mail_addresses_from_keystone is '
-                    'set.'),
+                    'the users. It is read for each mail. Users who are not '
+                    'in it get no mail, unless mail_addresses_from_keystone '
+                    'is set.'),
     cfg.BoolOpt('mail_addresses_from_keystone', default=False,
-                help='Whether Keystone is asked for the e-mail address of a '
-                     'user who is not in mail_addresses_file, with the '
-                     'credentials in [ironic]. Their user must be allowed '
-                     'to read users, as a reader of the system is.'),
+                help='Whether the e-mail address of a user who is not in '
+                     'mail_addresses_file is read from Keystone, with the '
+                     'credentials in [ironic]. The user of [ironic] needs '
+                     'permission to read users, such as the role reader on '
+                     'the system.'),
     cfg.IntOpt('mail_interval', default=3600, min=60, max=86400,
-               help='Minimum time, in seconds, between two mails to a person, '
+               help='Minimum time, in seconds, between two mails to a user, '
                     'each with all notices since the last one. Urgent notices '
                     'are mailed at once.'),
     cfg.IntOpt('mail_gather_time', default=60, min=0,
@@ -82,10 +83,10 @@ OPTS = [
                     'waits for others to be mailed with it.'),
     cfg.FloatOpt('mail_timeout', default=30, min=0.1, max=300,
                  help='Time, in seconds, within which the SMTP server must '
-                      'have taken a mail.'),
+                      'have accepted a mail.'),
     cfg.StrOpt('template_dir',
-               help='A folder with templates that are used instead of those '
-                    'of the same name in the package.'),
+               help='A folder with templates that replace the templates of '
+                    'the same name in the package.'),
     cfg.IntOpt('before_start_time', default=3600, min=0,
                help='Time, in seconds, before the start of a lease at which '
                     'the notice before_start is sent. 0 switches this notice '

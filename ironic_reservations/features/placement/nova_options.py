@@ -23,35 +23,36 @@ TIMEOUT = 30
 
 OPTS = [
     cfg.BoolOpt('enabled', default=False,
-                help='Whether each lease gets a private flavor in Nova while '
-                     'it lasts, and loses its servers at the end; and whether '
-                     'the flavors that lease requests name are read from '
-                     'Nova. Needs [placement] enabled, a user that may create '
+                help='Whether each lease has a private flavor in Nova, and '
+                     'its servers are deleted at its end; and whether the '
+                     'flavors that lease requests name are read from Nova. '
+                     'Needs [placement] enabled, a user that may create '
                      'flavors and sees the servers of all projects, and a '
                      'Nova that offers at least version 2.61 of its API.'),
     cfg.StrOpt('slot_class', default='CUSTOM_IRONIC_SLOT',
                regex='^CUSTOM_[A-Z0-9_]{1,248}$',
-               help='A resource class that private flavors request one of, if '
-                    'they request nothing else from the Ironic node itself. '
-                    'Without it, the Nova scheduler finds no host. The '
-                    'operator adds one to each node, and none to a compute '
-                    'host, with a provider.yaml of nova-compute.'),
+               help='A resource class of which private flavors request one '
+                    'unit, if they request nothing else from the Ironic node '
+                    'itself. Without it, the Nova scheduler finds no host. '
+                    'The operator adds one unit to each node, and none to a '
+                    'compute host, with a provider.yaml of nova-compute.'),
     cfg.StrOpt('lease_slot_class', default='CUSTOM_LEASE_SLOT',
                regex='^CUSTOM_[A-Z0-9_]{1,248}$',
                help='Like slot_class, for the private flavors of leases that '
-                    'have compute hosts. The operator adds one to each node, '
-                    'and to each compute host as many as it may have servers '
-                    'of leases. It must differ from slot_class: otherwise a '
+                    'have compute hosts. The operator adds one unit to each '
+                    'node, and to each compute host one for each server of a '
+                    'lease that it may have. It must differ from slot_class: '
+                    'otherwise a '
                     'flavor that requests only a slot of a node could place a '
                     'server on a compute host, where none of its resources '
                     'would be counted.'),
     cfg.FloatOpt('min_up_ratio', default=0.5, min=0, max=1,
-                 help='Minimum ratio of the compute hosts open to leases '
-                      'whose services Nova has to show as up, of those that '
-                      'are enabled. If fewer are up, the reason is probably '
-                      'one that they share, such as a restart of RabbitMQ: '
-                      'for outage_grace, no more hosts count as down. 0 takes '
-                      'each host that Nova shows as down for down.'),
+                 help='Minimum ratio of services that Nova shows as up to all '
+                      'enabled services, of the compute hosts that are open '
+                      'to leases. If fewer are up, the reason is probably a '
+                      'common one, such as a restart of RabbitMQ: for '
+                      'outage_grace, no more hosts count as down. With 0, '
+                      'each host that Nova shows as down counts as down.'),
     cfg.IntOpt('outage_grace', default=1800, min=0,
                help='Time, in seconds, for which no more hosts count as down '
                     'while fewer than min_up_ratio are up. Afterwards, their '

@@ -29,20 +29,21 @@ OPTS = [
                      'from version 1.38 on, the holds have their own consumer '
                      'type.'),
     cfg.IntOpt('grace', default=60, min=1,
-               help='Time, in seconds, beyond the timeout, for which a write '
-                    'without an answer is left alone. It must be longer than '
-                    'Placement, and the proxies in front of it, may still '
-                    'work on a request that its client has given up.'),
+               help='Time, in seconds, in addition to the timeout, after '
+                    'which a write without an answer is checked. It must be '
+                    'longer than the time for which Placement, and the '
+                    'proxies in front of it, may work on a request that its '
+                    'client has given up.'),
     cfg.StrOpt('on_deploy', default='keep',
                choices=[('keep', 'The hold is kept until the reservation is '
                                  'over.'),
                         ('move', 'The hold is handed to the instance of the '
                                  'reservation, without a gap, and taken back '
                                  'from it when the reservation is over.')],
-               help='What happens to a hold when the node is deployed with '
-                    'its reservation. An instance that already has the node '
-                    'in Placement, like each instance scheduled by Nova, is '
-                    'left alone in any case. Leases keep their holds.'),
+               help='Use of a hold when the node is deployed with its '
+                    'reservation. The allocation of an instance that already '
+                    'has the node in Placement, like each instance scheduled '
+                    'by Nova, is never changed. Leases keep their holds.'),
     cfg.IntOpt('recover_interval', default=5, min=1,
                deprecated_name='settle_interval',
                help='Time, in seconds, between two passes in which the '
@@ -52,18 +53,19 @@ OPTS = [
                help='Time, in seconds, between two passes in which the '
                     'reconciler looks for changed compute hosts: their '
                     'inventories, their usage by others than leases, and '
-                    'their traits. Unchanged hosts cost nothing.'),
+                    'their traits. All unchanged hosts together cost at most '
+                    'four requests.'),
     cfg.IntOpt('audit_interval', default=300, min=0,
                help='Time, in seconds, between two audits, in which the '
                     'reconciler compares all nodes with Placement; 0 switches '
-                    'them off. Nodes that have not changed since the last '
-                    'audit cost nothing.'),
+                    'them off. All nodes that have not changed since the last '
+                    'audit cost two requests, and one for each class.'),
     cfg.BoolOpt('repair', default=True,
                 help='Whether these audits repair differences; otherwise, '
                      'differences are only logged and counted.'),
     cfg.IntOpt('claim_ttl', default=30, min=5,
                help='Time, in seconds, for which one process claims this work '
-                    'on behalf of all processes that share the database. If '
+                    'for all processes that share the database. If '
                     'that process dies, another one takes over after this '
                     'time.'),
 ]
