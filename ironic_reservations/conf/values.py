@@ -47,8 +47,8 @@ def check(conf: cfg.ConfigOpts) -> None:
             raise cfg.ConfigFileValueError(
                 f'[{group}] {option.dest} ({_source(conf, group, option)}) is '
                 f'not valid: {_why(exc, option)}') from exc
-        if (group, option.dest) == _URL and values[option.dest]:
-            _check_url(conf, option, values[option.dest])
+        if (group, option.dest) == _URL and conf.database.connection:
+            _check_url(conf, option, conf.database.connection)
 
 
 def _check_url(conf: cfg.ConfigOpts, option: cfg.Opt, url: str) -> None:
