@@ -394,14 +394,12 @@ def end(connection: sa.Connection, bookings: Collection[leases.NodeBooking],
 
 def update_lessees(connection: sa.Connection,
                    lessees: Mapping[leases.NodeBooking,
-                                    tuple[str | None, str | None]],
-                   state: leases.BookingState | None = None) -> None:
+                                    tuple[str | None, str | None]]) -> None:
     """Write the lessees of nodes, and the lessees that they replace.
 
     A lessee is written here before it is set in Ironic.
 
     :param lessees: both, by the booking as it was read.
-    :param state: the new state of the bookings; ``None``: keep it.
     :raises Conflict: one of the bookings has changed.
     """
     # UPDATE reservations SET lessee = CASE uuid WHEN ? THEN ? ... END, ...
@@ -412,9 +410,7 @@ def update_lessees(connection: sa.Connection,
                 lessees[booking][place], _r.lessee.type)
                 for booking in group}, value=_r.uuid)
             for place, column in enumerate(('lessee', 'lessee_before'))}
-        _update(connection, group,
-                {} if state is None else {'state': state.value},
-                _UPDATE.values(changed))
+        _update(connection, group, {}, _UPDATE.values(changed))
 
 
 def _update(connection: sa.Connection,

@@ -221,7 +221,8 @@ leases = sa.Table(
     sa.Column('created_at', UTCDateTime, nullable=False),
     sa.Column('updated_at', UTCDateTime),
     # Digests of the client's idempotency key (with the project) and of
-    # the request, so that a repeated request is served once.
+    # the request, so that a repeated request is served once. They are in this
+    # row so that they last as long as the lease without another statement.
     sa.Column('request_key', sa.String(64), unique=True),
     sa.Column('request_digest', sa.String(64)),
     # The time when the reconciler has to work on the lease, NULL for never;

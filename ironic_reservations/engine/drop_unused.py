@@ -29,7 +29,9 @@ def drop_unused(engine: Engine, connection: sa.Connection, uuid: str,
                 node_uuid: str, now: datetime.datetime) -> bool:
     """Delete a reservation unless its holder has used its proof.
 
-    The same request may then make a reservation again.
+    The same request may then make a reservation again. This is no ``Change``:
+    the row of its hold is written in the same transaction, also if the
+    reservation stays.
 
     :returns: whether it was deleted.
     :raises Conflict: the bookings of its node have changed meanwhile.

@@ -133,6 +133,8 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
     wanted = dict(homeless)
     waiting = sorted(lease_demands.units(snapshot, wanted),
                      key=lambda rows: (rows[0].starts_at, rows[0].id))
+    # No ladder, of which this is a rung: bookings of many leases are planned
+    # together, and one without a host stays instead of being refused.
     for _ in range(_ROUNDS):
         left = []
         for rows in waiting:

@@ -45,8 +45,6 @@ from ironic_reservations.model import leases
 LOG = log.getLogger(__name__)
 
 
-
-
 def move_earlier(engine: Engine,
                  goes_on: Callable[[], bool] = lambda: True,
                  queue: long_queue.LongQueue | None = None) -> int:
@@ -115,6 +113,8 @@ def _plan(engine: Engine, lease_id: str,
     project = ceiling.of_project(engine, allowed, before.project_id, now,
                                  before.id)
     length = before.end - before.start
+    # No ladder: its other rungs would start other leases later, or heal once
+    # for each lease that waits.
     start = lease_replan.earliest(
         engine, before, before.queued.wanted, now, project,
         lambda begin: project.permits_lease(before, begin, begin + length))
