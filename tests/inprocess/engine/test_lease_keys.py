@@ -230,6 +230,7 @@ class TestLateCopy(timelines.TestCase):
 
     def test_name_that_projects_queue_up_for_is_let_go(self):
         """Each project that was ever limited left a row for good."""
+        self.configure(project_limits=True)
         for number in range(3):
             lease_create.create(
                 self.engine, leasing.ask(
