@@ -219,7 +219,7 @@ To talk to it, in another terminal:
     alias blazar="{blazar} --os-endpoint {ironic.url}/v1"
     blazar lease-list
     alias placement="{openstack} --os-auth-type admin_token --os-token \
-        {real_placement.TOKEN} --os-endpoint {placement.url} resource provider"
+{real_placement.TOKEN} --os-endpoint {placement.url} resource provider"
     placement list
     placement show --allocations <uuid of a node>
 

@@ -21,6 +21,7 @@ from oslo_config import cfg
 
 from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
+from ironic_reservations.db import causes
 from ironic_reservations.db import connection
 from ironic_reservations.db import migrate
 from ironic_reservations.db import migration_lock
@@ -76,9 +77,8 @@ def main(argv: list[str] | None = None) -> int:
                                  cli_opts=[command], warn=_warn)
         return _run(conf)
     except errors.DatabaseUnavailable as exc:
-        cause = str(exc.__cause__).partition('\n')[0]
         print('ironic-reservations-dbsync: the database cannot be used: '
-              f'{cause}', file=sys.stderr)
+              f'{causes.of(exc)}', file=sys.stderr)
         return 1
     except (ValueError, OSError, connection.Conflict, migrate.WouldLoseRows,
             migrate.UnknownRevision, migration_lock.AnotherMigrates,

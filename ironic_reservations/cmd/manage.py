@@ -32,6 +32,7 @@ from ironic_reservations.cmd import lost_promises
 from ironic_reservations.cmd import provider_config
 from ironic_reservations.cmd import purge
 from ironic_reservations.cmd import restored
+from ironic_reservations.db import causes
 from ironic_reservations.features.placement import sync as placement_sync
 from ironic_reservations.model import count_text
 
@@ -96,8 +97,7 @@ def main(argv: list[str] | None = None) -> int:
     except (errors.OutcomeUnknown, errors.ClockSkewed) as exc:
         return _failed(str(exc))
     except errors.DatabaseUnavailable as exc:
-        cause = str(exc.__cause__ or exc).partition('\n')[0]
-        return _failed(f'the database cannot be used: {cause}')
+        return _failed(f'the database cannot be used: {causes.of(exc)}')
     except (errors.ReservationError, ValueError, OSError, cfg.Error) as exc:
         return _failed(str(exc))
 

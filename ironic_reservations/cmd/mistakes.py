@@ -130,6 +130,12 @@ def service_user(conf: cfg.ConfigOpts) -> upgradecheck.Result:
     if not any(_is_set(conf, name, 'ironic')
                for name in ('auth_type', 'endpoint_override')):
         return _passed('[ironic] names neither a user nor an endpoint.')
+    if (conf.ironic.auth_type in ('http_basic', 'none')
+            and not conf.ironic.endpoint_override
+            and not _is_set(conf, 'auth_strategy')):
+        # Inside Ironic's API the user needs none.
+        return _passed('[ironic] has no endpoint_override, so the user was '
+                       'not tried.')
     try:
         seen = next(ironic.Ironic.over_http(conf).nodes(), None)
         known = _known_nodes(conf) if seen is None else 0

@@ -31,6 +31,7 @@ from ironic_reservations.clouds import ironic_versions
 from ironic_reservations.cmd import mistakes
 from ironic_reservations.cmd import settings
 from ironic_reservations.conf import ignored
+from ironic_reservations.db import causes
 from ironic_reservations.db import connection
 from ironic_reservations.db import migrate
 from ironic_reservations.db import postgresql
@@ -72,8 +73,7 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
         except errors.DatabaseUnavailable as exc:
             return upgradecheck.Result(
                 upgradecheck.Code.FAILURE,
-                str(exc.__cause__ if isinstance(
-                    exc.__cause__, sessions.NotServed) else exc))
+                f'The database cannot be used: {causes.of(exc)}')
         finally:
             # SQLite keeps files beside the database while it is open, and the
             # next check examines the files.
@@ -97,7 +97,13 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
     def _database_file(self) -> upgradecheck.Result:
         file = sqlite_file.path(
             sa.make_url(connection.Database(self._conf).url))
-        lax = [] if file is None else sqlite_file.read_by_others(file)
+        try:
+            lax = [] if file is None else sqlite_file.read_by_others(file)
+        except PermissionError as exc:
+            return upgradecheck.Result(
+                upgradecheck.Code.FAILURE,
+                f'{exc}. Run the check as the user of the service, and give '
+                f'{file.parent if file else ""} to that user.')
         if not lax:
             return upgradecheck.Result(upgradecheck.Code.SUCCESS)
         return upgradecheck.Result(

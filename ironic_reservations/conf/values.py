@@ -15,10 +15,15 @@
 from __future__ import annotations
 
 from oslo_config import cfg
+import sqlalchemy as sa
+from sqlalchemy import exc as sa_exc
 
 from ironic_reservations.conf import environment
 from ironic_reservations.conf import known
 from ironic_reservations.conf import source_lines
+
+#: The section and the name of the option that is a URL of a database.
+_URL = ('database', 'connection')
 
 
 def check(conf: cfg.ConfigOpts) -> None:
@@ -42,6 +47,19 @@ def check(conf: cfg.ConfigOpts) -> None:
             raise cfg.ConfigFileValueError(
                 f'[{group}] {option.dest} ({_source(conf, group, option)}) is '
                 f'not valid: {_why(exc, option)}') from exc
+        if (group, option.dest) == _URL and conf.database.connection:
+            _check_url(conf, option, conf.database.connection)
+
+
+def _check_url(conf: cfg.ConfigOpts, option: cfg.Opt, url: str) -> None:
+    try:
+        sa.make_url(url)
+    except (sa_exc.ArgumentError, ValueError) as exc:
+        # The URL is not shown, since it has a password.
+        raise cfg.ConfigFileValueError(
+            f'[{_URL[0]}] {_URL[1]} ({_source(conf, _URL[0], option)}) is '
+            'not valid: it is no URL of a database, such as '
+            'mysql+pymysql://USER:PASSWORD@HOST/ironic_reservations') from exc
 
 
 def _source(conf: cfg.ConfigOpts, group: str, option: cfg.Opt) -> str:

@@ -26,6 +26,8 @@ from alembic import util as alembic_util
 from oslo_log import log
 import sqlalchemy as sa
 
+from ironic_reservations import errors
+from ironic_reservations.db import causes
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import histories
 from ironic_reservations.db import migration_lock
@@ -177,6 +179,16 @@ def at_start(database: db_connection.Database) -> None:
     :raises AnotherMigrates: another process has been migrating for too long.
     :raises DatabaseUnavailable: the database does not answer, or refuses.
     """
+    try:
+        _at_start(database)
+    except errors.DatabaseUnavailable as exc:
+        # The operator reads the last line of a process that does not start.
+        raise errors.DatabaseUnavailable(
+            'The database of the reservations cannot be used: '
+            f'{causes.of(exc)}') from exc
+
+
+def _at_start(database: db_connection.Database) -> None:
     sqlite = database.engine.dialect.name == 'sqlite'
     if not sqlite and database.options.upgrade != 'on_start':
         return

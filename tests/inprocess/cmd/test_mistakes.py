@@ -42,8 +42,11 @@ _GUARDED = '[DEFAULT]\nauth_strategy = noauth\n[api]\nmiddleware = '
 #: says, the lines of our file, and Ironic's file.
 _IN_FILES: dict[str, tuple[str, int, str, str, str]] = {
     'the database does not answer': (
-        'Database schema', _FAILURE, 'does not answer',
+        'Database schema', _FAILURE, "No such file or directory: '/nowhere/",
         '[database]\nconnection = sqlite:////nowhere/at/all.sqlite', ''),
+    'a driver that is not installed': (
+        'Database schema', _FAILURE, "No module named 'asyncmy'. Install",
+        '[database]\nconnection = mysql+asyncmy://u@127.0.0.1:1/x', ''),
     'a driver that waits for ever': (
         'Database driver', _WARNING, 'nothing limits the wait',
         '[database]\nconnection = postgresql+pg8000://u@127.0.0.1:1/x', ''),
@@ -174,6 +177,21 @@ class MistakesTest(InstalledTestCase):
     def test_database_without_tables(self) -> None:
         (self.folder / 'reservations.sqlite').unlink()
         self.found('Database schema', _FAILURE, 'dbsync upgrade')
+
+    def test_database_file_that_the_user_of_the_check_may_not_see(
+            self) -> None:
+        def denied(file: pathlib.Path) -> list[pathlib.Path]:
+            raise PermissionError(13, 'Permission denied', str(file))
+
+        # Root, who may run the tests, may see each file.
+        with fixtures.MonkeyPatch('ironic_reservations.db.sqlite_file.'
+                                  'read_by_others', denied):
+            self.found('Database file', _FAILURE, 'as the user of the service')
+
+    def test_user_of_http_basic_inside_ironic_needs_no_endpoint(self) -> None:
+        self.write('[ironic]\nauth_type = http_basic\nusername = ours\n'
+                   'password = s3cret')
+        self.assertEqual({}, self.check())
 
     def test_database_file_that_all_may_read(self) -> None:
         (self.folder / 'reservations.sqlite').chmod(0o644)

@@ -28,6 +28,7 @@ import sys
 import fixtures
 import testtools
 
+from ironic_reservations import errors
 from ironic_reservations.cmd import status
 from ironic_reservations.db import connection
 from ironic_reservations.db import migrate
@@ -140,3 +141,14 @@ class TestSqliteFile(testtools.TestCase):
                          self.modes(self.folder).keys())
         file.chmod(0o600)
         self.assertEqual(0, self.check(file)[0])
+
+    def test_start_that_fails_ends_with_the_cause(self):
+        """The last line is all that a journal may show."""
+        (self.folder / 'file').touch()
+        database = connection.Database(world.configured(
+            f'sqlite:///{self.folder}/file/reservations.sqlite'))
+        failure = self.assertRaises(errors.DatabaseUnavailable,
+                                    migrate.at_start, database)
+        self.assertIn(f"Not a directory: '{self.folder}/file/",
+                      str(failure))
+        self.assertIn('install -d -o ironic', str(failure))

@@ -168,6 +168,12 @@ class InvalidTest(configured.EnvironmentTestCase):
             'value is a secret and is not shown',
             self.refused('[database]\nconnection = x:///$nowhere\n'))
 
+    def test_text_that_is_no_url_is_named_without_its_password(self):
+        said = self.refused('[database]\nconnection = mysql//u:s3cret@h/x\n')
+        self.assertIn(f'[database] connection ({self.file}, line 2) is not '
+                      'valid: it is no URL', said)
+        self.assertNotIn('s3cret', said)
+
 
 def _has(conf, group, option):
     return option.dest in (conf if group == known.DEFAULT else

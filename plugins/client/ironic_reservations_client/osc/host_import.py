@@ -63,10 +63,10 @@ class ImportHosts(base.Command, command.ShowOne):
     def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
         manager = host.HostManager(self.client)
         hosts = {each.node_uuid for each in manager.list()}
-        found = _nodes(self.client, parsed_args)
+        found, absent = _nodes(self.client, parsed_args)
         new = [node for node in found if node.uuid not in hosts]
         counts = {'imported': 0, 'hosts_already': len(found) - len(new),
-                  'failed': 0}
+                  'failed': absent}
         try:
             for outcome in _opened(manager, new,
                                    dict(parsed_args.capabilities)):
@@ -83,19 +83,27 @@ class ImportHosts(base.Command, command.ShowOne):
         return int(super().run(parsed_args) or bool(self._failed))
 
 
-def _nodes(client: Any, parsed_args: argparse.Namespace) -> list[Any]:
+def _nodes(client: Any,
+           parsed_args: argparse.Namespace) -> tuple[list[Any], int]:
+    """Return the nodes, and the number of names that no node has."""
     fields = ['uuid', 'name']
+    found: list[Any] = []
     if parsed_args.nodes:
-        return [client.node.get(ident, fields=fields)
-                for ident in dict.fromkeys(parsed_args.nodes)]
-    found: list[Any] = client.node.list(
+        names = dict.fromkeys(parsed_args.nodes)
+        for ident in names:
+            try:
+                found.append(client.node.get(ident, fields=fields))
+            except exc.NotFound as missing:
+                print(f'{ident}: {missing}', file=sys.stderr)
+        return found, len(names) - len(found)
+    found = client.node.list(
         limit=0, fields=fields, resource_class=parsed_args.resource_class)
     if not found:
         raise exc.CommandError(
             'Ironic shows no node of the resource class '
             f'{parsed_args.resource_class}.' if parsed_args.resource_class
             else 'Ironic shows no nodes.')
-    return found
+    return found, 0
 
 
 def _opened(manager: host.HostManager, nodes: Sequence[Any],

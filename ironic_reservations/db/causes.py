@@ -1,0 +1,45 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Why a database cannot be used, in words for its operator."""
+
+from __future__ import annotations
+
+from ironic_reservations import errors
+from ironic_reservations.db import sessions
+
+#: The distribution of each driver, by the name of its module.
+_DISTRIBUTIONS = {'pymysql': 'PyMySQL', 'MySQLdb': 'mysqlclient',
+                  'psycopg2': 'psycopg2-binary', 'psycopg': 'psycopg[binary]'}
+
+
+def of(failure: errors.DatabaseUnavailable) -> str:
+    """Return the cause of a failure, and what to do if that is known.
+
+    It may name addresses and files, so no client gets it.
+
+    :param failure: the error, whose cause is the driver's.
+    """
+    cause = failure.__cause__
+    if cause is None or isinstance(cause, sessions.NotServed):
+        return str(cause or failure)
+    said = str(cause).partition('\n')[0]
+    if isinstance(cause, ModuleNotFoundError):
+        driver = _DISTRIBUTIONS.get(cause.name or '', cause.name)
+        return (f'{said}. Install the driver into the Python environment of '
+                f'the service: pip install "{driver}".')
+    if isinstance(cause, OSError) and cause.filename:
+        return (f'{said}. The folder of a SQLite file must exist, and the '
+                'user of the service must be allowed to write there: '
+                '"install -d -o ironic -g ironic -m 0700 '
+                '/var/lib/ironic-reservations".')
+    return said
