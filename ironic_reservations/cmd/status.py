@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import logging
+import shutil
 import sys
 import traceback
 
@@ -43,6 +44,10 @@ _NAME = 'ironic-reservations-status'
 _NOWHERE = logging.NullHandler()
 #: The exit status if the checks failed.
 _BROKEN = 255
+_MIB = 1024 * 1024
+#: How much free space the folder of a SQLite file should have, in bytes, and
+#: how little is a failure: less than SQLite's log of writes needs.
+_ROOM, _NO_ROOM = 100 * _MIB, 5 * _MIB
 #: The drivers that limit the wait for an answer.
 _DRIVERS = {'postgresql': 'postgresql+psycopg2 or postgresql+psycopg',
             'mysql': 'mysql+pymysql or mysql+mysqldb',
@@ -104,6 +109,15 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
                 upgradecheck.Code.FAILURE,
                 f'{exc}. Run the check as the user of the service, and give '
                 f'{file.parent if file else ""} to that user.')
+        if file is not None and file.parent.is_dir():
+            free = shutil.disk_usage(file.parent).free
+            if free < _ROOM:
+                return upgradecheck.Result(
+                    upgradecheck.Code.WARNING if free > _NO_ROOM
+                    else upgradecheck.Code.FAILURE,
+                    f'The file system of {file.parent} has {free // _MIB} MiB '
+                    'free. If it is full, no change can be written, and '
+                    'requests for reservations are refused. Make room there.')
         if not lax:
             return upgradecheck.Result(upgradecheck.Code.SUCCESS)
         return upgradecheck.Result(

@@ -31,11 +31,12 @@ def check(conf: cfg.ConfigOpts) -> None:
 
     oslo.config checks a value when it is read, which may be during a request.
 
-    :raises oslo_config.cfg.Error: a value is not valid; the message names it
-        and its location.
+    :raises oslo_config.cfg.Error: values are not valid; the message names
+        each, and its location.
     """
     if not (conf.config_file or conf.config_dir or environment.is_used()):
         return
+    wrong = []
     for group, option in known.own():
         values = conf if group == known.DEFAULT else (
             conf[group] if group in conf else ())
@@ -44,22 +45,27 @@ def check(conf: cfg.ConfigOpts) -> None:
         try:
             values[option.dest]
         except (cfg.Error, ValueError) as exc:
-            raise cfg.ConfigFileValueError(
+            wrong.append(
                 f'[{group}] {option.dest} ({_source(conf, group, option)}) is '
-                f'not valid: {_why(exc, option)}') from exc
-        if (group, option.dest) == _URL and conf.database.connection:
-            _check_url(conf, option, conf.database.connection)
+                f'not valid: {_why(exc, option)}')
+            continue
+        if ((group, option.dest) == _URL and conf.database.connection
+                and not _is_url(conf.database.connection)):
+            # The URL is not shown, since it has a password.
+            wrong.append(
+                f'[{group}] {option.dest} ({_source(conf, group, option)}) is '
+                'not valid: it is no URL of a database, such as '
+                'mysql+pymysql://USER:PASSWORD@HOST/ironic_reservations')
+    if wrong:
+        raise cfg.ConfigFileValueError('\n'.join(wrong))
 
 
-def _check_url(conf: cfg.ConfigOpts, option: cfg.Opt, url: str) -> None:
+def _is_url(text: str) -> bool:
     try:
-        sa.make_url(url)
-    except (sa_exc.ArgumentError, ValueError) as exc:
-        # The URL is not shown, since it has a password.
-        raise cfg.ConfigFileValueError(
-            f'[{_URL[0]}] {_URL[1]} ({_source(conf, _URL[0], option)}) is '
-            'not valid: it is no URL of a database, such as '
-            'mysql+pymysql://USER:PASSWORD@HOST/ironic_reservations') from exc
+        sa.make_url(text)
+    except (sa_exc.ArgumentError, ValueError):
+        return False
+    return True
 
 
 def _source(conf: cfg.ConfigOpts, group: str, option: cfg.Opt) -> str:

@@ -40,6 +40,7 @@ def of(failure: errors.DatabaseUnavailable) -> str:
     if isinstance(cause, OSError) and cause.filename:
         return (f'{said}. The folder of a SQLite file must exist, and the '
                 'user of the service must be allowed to write there: '
-                '"install -d -o ironic -g ironic -m 0700 '
-                '/var/lib/ironic-reservations".')
+                '"install -d -o USER -g GROUP -m 0700 '
+                f'{cause.filename}", with the user and the group of the '
+                'service.')
     return said

@@ -32,6 +32,7 @@ from oslo_log import log
 import sqlalchemy as sa
 
 from ironic_reservations import errors
+from ironic_reservations.db import full_disk
 from ironic_reservations.db import kept_connections
 from ironic_reservations.db import postgresql
 from ironic_reservations.db import server_identity
@@ -240,7 +241,8 @@ def _commit(connection: sa.Connection,
         # A connection in an unknown state must not be used again, and
         # an error while returning it would hide this one.
         connection.invalidate()
-        if not isinstance(exc, Exception) or _in_the_way(exc):
+        if (not isinstance(exc, Exception) or _in_the_way(exc)
+                or full_disk.refused_commit(_driver_error(exc))):
             raise
         LOG.exception('The outcome of a COMMIT is not known: the connection '
                       'to the database of the reservations was lost')
@@ -271,6 +273,13 @@ def translated() -> Iterator[None]:
                 'The tables of the database of the reservations are missing '
                 'or out of date. Run "ironic-reservations-dbsync upgrade" and '
                 'try again.') from exc
+        if full_disk.is_full(_driver_error(exc)):
+            LOG.error('The disk of the database of the reservations is full: '
+                      '%s', exc)
+            raise errors.DatabaseUnavailable(
+                'The disk of the database of the reservations is full, so '
+                'nothing was promised or changed. Tell the operator; try '
+                'again when there is room.') from exc
         # The driver's message may contain addresses and statements; it
         # is written to the log, and never sent to a client.
         LOG.exception('The database of the reservations failed')

@@ -55,14 +55,18 @@ def make(file: pathlib.Path) -> None:
     the process on it, also the locks of SQLite's connections; another process
     then deletes the log to which these connections still write.
 
-    :raises OSError: it cannot be created.
+    :raises OSError: it cannot be created; its file name is the folder.
     """
     file = file.resolve()
     if file.exists():
         return
-    with tempfile.NamedTemporaryFile(
-            dir=file.parent, prefix=f'{file.name}.', delete=False) as made:
-        os.fchmod(made.fileno(), _OWNERS)
+    try:
+        with tempfile.NamedTemporaryFile(
+                dir=file.parent, prefix=f'{file.name}.',
+                delete=False) as made:
+            os.fchmod(made.fileno(), _OWNERS)
+    except OSError as exc:
+        raise OSError(exc.errno, exc.strerror, str(file.parent)) from exc
     with contextlib.suppress(FileExistsError):
         os.link(made.name, file)
     os.unlink(made.name)

@@ -291,7 +291,9 @@ def _why(snapshot: snapshots.Snapshot, subject: str,
         return NO_HOST_MATCHES if not usable else code, (
             f'Not enough hosts: {subject} needs '
             f'{count_text.counted(needed, "host")}; {_matching(count)}'
-            + (f', and {usable} of them can be used.' if count else '.')
+            + ('.' if usable == count else
+               f', and {_few(usable)} of them can be used.')
+            + _fewer_at(snapshot, wanted, refused, needed - usable, at)
             + until + _sized(wanted)
             + _unfit(snapshot, demand.eligible & ~snapshot.usable)
             + _in_shares(snapshot, wanted))
@@ -310,17 +312,55 @@ def _why(snapshot: snapshots.Snapshot, subject: str,
             f'{count_text.counted(needed, "host")}; {_matching(usable)}, but '
             f'{_few(needed - refused.short)} of them can be free at '
             f'{time_text.moment(at)}, even if {_MOVABLE} are moved.'
-            + _maintained(snapshot, demand) + until)
+            + _held(snapshot, demand) + until)
     if refused.cause is plans.Cause.NO_ASSIGNMENT:
         return code, (
             f'Not enough hosts {window}: {subject} needs '
             f'{count_text.counted(needed, "host")}; {_matching(usable)}, but '
             f'too few of them are free together, however {_MOVABLE} are moved.'
-            + _maintained(snapshot, demand) + until)
+            + _held(snapshot, demand) + until)
     return code, (
         f'No hosts were found for {subject} {window}, and the '
         'search stopped at its limit before all possibilities were tried: '
         'the request may be possible.' + until)
+
+
+def _fewer_at(snapshot: snapshots.Snapshot,
+              wanted: leases.LeaseReservationRequest | leases.LeaseReservation,
+              refused: plans.Refusal, missing: int,
+              at: datetime.datetime | None) -> str:
+    """Return sentences on an instant at which more hosts are missing.
+
+    :param missing: how many hosts are missing even if all of them are free.
+    """
+    if (wanted.instances is not None or at is None
+            or refused.cause is not plans.Cause.SHORTAGE
+            or refused.short <= missing):
+        return ''
+    left = refused.demand.least - refused.short
+    return (f' {_few(left).capitalize()} of them can be free at '
+            f'{time_text.moment(at)}, even if {_MOVABLE} are moved.'
+            + _held(snapshot, refused.demand))
+
+
+def _held(snapshot: snapshots.Snapshot, demand: bookings.Demand) -> str:
+    """Return sentences on all that is in the way and is no lease."""
+    return _reserved(snapshot, demand) + _maintained(snapshot, demand)
+
+
+def _reserved(snapshot: snapshots.Snapshot, demand: bookings.Demand) -> str:
+    """Return a sentence on the short reservations that are in the way."""
+    start = instants.moment(demand.start)
+    ends = [held.expires_at for number in host_sets.members(
+                demand.eligible & snapshot.usable or demand.eligible)
+            if (held := snapshot.host_state(number).reservation) is not None
+            and held.live(snapshot.now) and held.expires_at > start]
+    if not ends:
+        return ''
+    is_held = 'is held by a reservation' if len(ends) == 1 else (
+        'are held by reservations')
+    return (f' {len(ends)} of them {is_held} without a lease, until '
+            f'{time_text.moment(max(ends))}.')
 
 
 def _maintained(snapshot: snapshots.Snapshot,

@@ -24,12 +24,14 @@ import os
 import pathlib
 import subprocess
 import sys
+from unittest import mock
 
 import fixtures
 import testtools
 
 from ironic_reservations import errors
 from ironic_reservations.cmd import status
+from ironic_reservations.db import causes
 from ironic_reservations.db import connection
 from ironic_reservations.db import migrate
 from ironic_reservations.db import sqlite_file
@@ -123,6 +125,28 @@ class TestSqliteFile(testtools.TestCase):
         sqlite_file.make(file)
         self.assertEqual('0o600', self.modes(self.folder)['elsewhere'])
 
+    def test_folder_that_is_missing_is_named(self):
+        """A temporary name was told, and the default folder."""
+        missing = self.folder / 'missing'
+        database = connection.Database(
+            world.configured(f'sqlite:///{missing}/x.sqlite'))
+        said = causes.of(self.assertRaises(
+            errors.DatabaseUnavailable, lambda: database.engine))
+        self.assertIn(f"No such file or directory: '{missing}'.", said)
+        self.assertIn(f'install -d -o USER -g GROUP -m 0700 {missing}"', said)
+
+    def test_disk_that_is_almost_full_is_found_by_the_check(self):
+        """Every check passed on a disk that was full."""
+        file = self.folder / 'reservations.sqlite'
+        database = connection.Database(world.configured(f'sqlite:///{file}'))
+        migrate.upgrade(database)
+        database.close()
+        for free, code in ((60, 1), (0, 2)):
+            with mock.patch.object(status.shutil, 'disk_usage',
+                                   return_value=mock.Mock(free=free << 20)):
+                self.assertIn(f'has {free} MiB free', self.check(file)[1])
+                self.assertEqual(code, self.check(file)[0])
+
     def test_lax_file_is_warned_of_and_works(self):
         """One that is there stays as its operator has made it."""
         file = self.folder / 'reservations.sqlite'
@@ -149,6 +173,6 @@ class TestSqliteFile(testtools.TestCase):
             f'sqlite:///{self.folder}/file/reservations.sqlite'))
         failure = self.assertRaises(errors.DatabaseUnavailable,
                                     migrate.at_start, database)
-        self.assertIn(f"Not a directory: '{self.folder}/file/",
+        self.assertIn(f"Not a directory: '{self.folder}/file'.",
                       str(failure))
-        self.assertIn('install -d -o ironic', str(failure))
+        self.assertIn(f'-m 0700 {self.folder}/file"', str(failure))

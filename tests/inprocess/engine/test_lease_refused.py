@@ -48,6 +48,27 @@ class TestRefusals(timelines.TestCase):
               'end_date': leasing.at(6).isoformat(), 'own': False,
               'hosts': 1}], reason['blockers'])
 
+    def test_figures_agree_where_more_hosts_are_wanted_than_there_are(self):
+        """It said that 3 can be used, and 2 of 4 are missing."""
+        node, *_ = self.leasing.hosts(3)
+        self.world.reserve(node)
+        reason, = self.leasing.refused(
+            0, 3, leasing.wish(4)).details['reasons']
+        self.assertEqual(2, reason['hosts_short'])
+        self.assertIn(
+            'the lease needs 4 hosts; 3 hosts match. Only 2 of them can be '
+            'free at ', reason['detail'])
+        self.assertIn('1 of them is held by a reservation without a lease, '
+                      'until ', reason['detail'])
+        reason, = self.leasing.refused(
+            0, 3, leasing.wish(3)).details['reasons']
+        self.assertIn('3 hosts match, but only 2 of them can be free',
+                      reason['detail'])
+        self.assertIn('1 of them is held by a reservation without a lease, '
+                      'until ', reason['detail'])
+        self.assertNotIn('reservation', self.leasing.refused(
+            1, 3, leasing.wish(4)).details['reasons'][0]['detail'])
+
     def test_blockers_that_were_moved_in_vain_are_told(self):
         """They are in the way, although their rows are on another host."""
         gold = {'resource_class': 'gold'}

@@ -158,6 +158,15 @@ class InvalidTest(configured.EnvironmentTestCase):
             "for int() with base 10: 'many'",
             self.refused('[guard]\n[api]\nport = 1\nport = many\n'))
 
+    def test_all_values_that_are_wrong_are_named_at_once(self):
+        """Only the first was."""
+        self.set(IRONIC_RESERVATIONS_API__THREADS='few')
+        lines = self.refused('[api]\nport = many\n[database]\n'
+                             'connection = none\n').splitlines()
+        self.assertEqual(
+            {'[api] port', '[api] threads', '[database] connection'},
+            {line.partition(' (')[0] for line in lines})
+
     def test_former_name_is_found_as_well(self):
         self.assertIn(f'[guard] in_flight_timeout ({self.file}, line 2)',
                       self.refused('[guard]\npassage_timeout = ever\n'))
