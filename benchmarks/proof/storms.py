@@ -16,7 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import pathlib
+import sys
 import tempfile
+import unittest
 
 from benchmarks.proof import rows
 
@@ -25,13 +27,20 @@ KINDS = ('sqlite', 'mysql', 'postgresql')
 
 def measure(seconds: float, seed: str,
             kinds: tuple[str, ...] = KINDS) -> Iterator[rows.Row]:
-    """Yield the outcome of a storm over each kind of database.
+    """Yield the outcome of a storm over each kind of database that is there.
 
     :param seconds: how long there are faults.
     """
     # NOTE: no other section needs the code of a whole cloud.
     from tests.processes import storm
+    from tests.real import databases
     for kind in kinds:
+        try:
+            with databases.Database(kind):
+                pass
+        except unittest.SkipTest as missing:
+            print(missing, file=sys.stderr)
+            continue
         with tempfile.TemporaryDirectory(prefix=f'storm-{kind}-') as folder:
             report = storm.run(storm.Options(kind, seconds, seed),
                                pathlib.Path(folder))

@@ -149,16 +149,15 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
         except errors.DatabaseUnavailable:
             return upgradecheck.Result(
                 upgradecheck.Code.WARNING,
-                'Whether a pooler is in between is not known: the database '
+                'It is not known whether a pooler is in between: the database '
                 'does not answer.')
         finally:
             database.close()
         if found is None:
             return upgradecheck.Result(
                 upgradecheck.Code.SUCCESS,
-                'Whether a pooler is in between is not known, since '
-                f'{url.drivername} does not tell. Time limits are set for '
-                'each transaction.')
+                f'With {url.drivername}, it is not known whether a pooler is '
+                'in between. Time limits are set for each transaction.')
         if not found:
             return upgradecheck.Result(upgradecheck.Code.SUCCESS)
         said = ('A pooler, such as PgBouncer, is between this host and '
@@ -166,12 +165,11 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
         if prepares:
             return upgradecheck.Result(
                 upgradecheck.Code.WARNING,
-                f'{said}, but prepare_threshold has psycopg 3 prepare '
-                'statements, whose names are those of a session: with '
-                'pool_mode = transaction, one statement may be run in place '
-                'of another. Take prepare_threshold out of [database] '
-                'connection, unless the pooler keeps prepared statements '
-                'apart.')
+                f'{said}, but with prepare_threshold, psycopg 3 prepares '
+                'statements, whose names belong to a session: with pool_mode '
+                '= transaction, one statement may be run in place of another. '
+                'Remove prepare_threshold from [database] connection, unless '
+                'the pooler keeps prepared statements apart.')
         return upgradecheck.Result(
             upgradecheck.Code.SUCCESS,
             f'{said}, and nothing is prepared on the server.')

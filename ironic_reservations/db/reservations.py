@@ -213,21 +213,6 @@ def update(connection: sa.Connection, before: node_reservation.Reservation,
 _UPDATE_LIVE = RESERVATION.updating.where(conditions.live(conditions.NOW))
 
 
-def update_state(connection: sa.Connection,
-                 reservation: node_reservation.Reservation,
-                 state: node_reservation.State,
-                 now: datetime.datetime) -> node_reservation.Reservation:
-    """Change the state of a live reservation.
-
-    :param reservation: as it was read.
-    :returns: the changed reservation.
-    :raises Conflict: it has changed since, or is not live any more.
-    """
-    after = dataclasses.replace(reservation, state=state, updated_at=now)
-    update(connection, reservation, after, now)
-    return after
-
-
 def update_acted(connection: sa.Connection,
                  reservation: node_reservation.Reservation,
                  now: datetime.datetime) -> None:

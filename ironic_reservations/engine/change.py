@@ -266,11 +266,15 @@ class Change:
                 *map(type, self.events), *map(type, self.given)}
 
     def concerned(self, features: Iterable[feature_module.Feature]
-                  ) -> list[feature_module.Feature]:
-        """Return the features that the change concerns."""
-        kinds = self.kinds
-        return [each for each in features if each.concerns is None
-                or not kinds.isdisjoint(each.concerns)]
+                  ) -> Iterator[feature_module.Feature]:
+        """Yield the features that the change concerns.
+
+        Each of them may add events, which can concern the next ones.
+        """
+        for each in features:
+            if each.concerns is None or not self.kinds.isdisjoint(
+                    each.concerns):
+                yield each
 
     def given_of(self, kind: type[_T]) -> _T | None:
         """Return the value of a type that came with the request."""

@@ -83,7 +83,7 @@ def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
     found = () if refused is not None else tuple(
         each for each in both if isinstance(each, correction.Correction))
     if node_condition.occupied(node):
-        return _occupied(view, handover, found)
+        return _occupied(view, found)
     lost: tuple[str, ...] = ()
     if handover.phase is handovers.Phase.PROVIDED:
         # NOTE: it was put back and cleaned, and would be so for ever.
@@ -134,7 +134,7 @@ def _impossible(node: mirrored_node.Node, why: str) -> Next:
         'of the node lets the lease end, with the node left to the operator'))
 
 
-def _occupied(view: lease_cycle.AtEnd, handover: handovers.Handover,
+def _occupied(view: lease_cycle.AtEnd,
               found: Collection[correction.Correction]) -> Next:
     """Return the next step for a node that is deployed or bound."""
     if view.act is lease_cycle.Act.UNDEPLOY:

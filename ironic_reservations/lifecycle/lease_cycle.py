@@ -35,7 +35,6 @@ UNSUITED = 'does not match the properties of the lease any more'
 _POLLED = 4.0
 _RATE = 20
 
-UNDEPLOY = 'undeploy'
 LEAVE = 'leave'
 #: This is not an option: it is for a node whose reservation is over.
 PUT_BACK = 'put_back'

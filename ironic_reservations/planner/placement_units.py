@@ -21,7 +21,6 @@ import dataclasses
 
 from ironic_reservations.model import inventories
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import shares
 from ironic_reservations.planner import timeline
 
@@ -148,26 +147,3 @@ def without(draft: timeline.Draft, units: Iterable[Unit]) -> timeline.Draft:
     rest = draft.copy()
     rest.put((), [part for each in units for part in each.parts])
     return rest
-
-
-def best(draft: timeline.Draft, wanted: Unit,
-         forbidden: int = 0) -> int | None:
-    """Return the host with the least room beside a unit, without moves.
-
-    For shares, compute hosts come before nodes of Ironic, and shared hosts
-    before empty ones.
-
-    :param forbidden: a set of hosts to exclude.
-    """
-    found: list[tuple[int, int, int]] = []
-    for node in host_sets.members(wanted.eligible & ~forbidden):
-        if not takes(draft, node, wanted):
-            continue
-        if wanted.amounts is None:
-            return node
-        if not draft.compute >> node & 1:
-            found.append((2, 0, node))
-        else:
-            found.append((0 if draft.is_shared(node) else 1, room(
-                draft, node, wanted.amounts, wanted.start, wanted.end), node))
-    return min(found)[2] if found else None

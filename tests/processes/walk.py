@@ -14,8 +14,9 @@
 
 ``python -m tests.processes.walk`` lists them in their order. A file counts if
 one of its functions is called, in any thread that works for the request; the
-loops of the reconciler do not. The options are the defaults, the database is
-SQLite, and an earlier request of the same kind has warmed up the process.
+loops of the reconciler do not. The options are the defaults, except that
+nobody has to authenticate and all nodes may be leased. The database is SQLite,
+and earlier requests of the same kind have warmed up the process.
 """
 
 from __future__ import annotations

@@ -57,6 +57,8 @@ class Setup:
     path: str = ''
 
 
+#: Which is no setup's.
+_UNKNOWN = Setup({'unknown': True}, '')
 _running: cloud.Cloud | None = None
 _setup = Setup()
 _failure: child.NotStarted | None = None
@@ -70,12 +72,14 @@ def running(setup: Setup) -> cloud.Cloud:
     """
     global _setup
     there = _there()
-    before, _setup = _setup, setup
+    # NOTE: where it does not start again, the next test tries it again.
+    before, _setup = _setup, _UNKNOWN
     if setup.guard != before.guard:
         there.ironic.restart(there.ironic.reservations, {
             'guard': {**_NO_PROOFS, **setup.guard}})
     if (setup.driver, setup.path) != (before.driver, before.path):
         there.change_driver(setup.driver, setup.path)
+    _setup = setup
     return there
 
 

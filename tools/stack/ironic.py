@@ -92,7 +92,7 @@ class Ironic(all_in_one.AllInOne):
         """Start again with these options of ours, the last ones above."""
         self.reservations = _merge(*reservations)
         self.kill()
-        self.start()
+        self.start(stack_ground.START_TIMEOUT)
 
     def enroll(self, count: int, resource_class: str, prefix: str,
                **fields: object) -> list[enrolment.Enrolled]:

@@ -29,7 +29,6 @@ from collections.abc import Sequence
 import dataclasses
 import datetime
 import functools
-from typing import TypeVar
 import uuid as uuid_module
 
 from oslo_log import log
@@ -61,8 +60,6 @@ from ironic_reservations.model import node_condition
 from ironic_reservations.model import node_reservation
 
 LOG = log.getLogger(__name__)
-
-_T = TypeVar('_T')
 
 
 @dataclasses.dataclass(frozen=True)

@@ -65,7 +65,7 @@ def add(refused: _Refusal, lease: leases.Lease,
     found = list(_planned(refused, rest))
     told = len(found)
     if not found:
-        found.extend(_shorter(lease, changes, latest, rest, attempt))
+        found.extend(_shorter(changes, latest, rest, attempt))
     found.extend(_fewer(lease, changes, rest, attempt))
     refused.details['offers'] = found
     added = [offer['detail'] for offer in found[told:]]
@@ -126,7 +126,7 @@ def _latest_end(lease: leases.Lease, changes: leases.LeaseChange,
     return latest if latest > lease.end else None
 
 
-def _shorter(lease: leases.Lease, changes: leases.LeaseChange,
+def _shorter(changes: leases.LeaseChange,
              latest: datetime.datetime | None, rest: dict[str, Any],
              attempt: Attempt) -> Iterator[dict[str, Any]]:
     """Yield the extension until the latest end that the limits allow."""

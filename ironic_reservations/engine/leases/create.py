@@ -284,7 +284,9 @@ def _key_of(request: leases.LeaseRequest) -> earlier.Key | None:
     if request.flexible is None:
         # So that the digests of older requests still match.
         del written['flexible']
-    else:
+    if request.lasts is None:
+        del written['lasts']
+    if request.flexible is not None or request.lasts is not None:
         # Which is the duration after now, where it starts now.
         del written['end']
     if not request.queue:

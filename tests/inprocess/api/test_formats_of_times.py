@@ -88,7 +88,7 @@ class TestFormats(asking.AskingCase):
         self.check(f'/v1/leases/{self.lease["id"]}/history', _OURS, 'at')
         self.check(f'/v1/availability?{_WINDOW}&count=1&duration=60&slots=2',
                    _OURS, 'earliest', 'start_date', 'end_date')
-        self.check('/v1/usage?from=2050-01-01&to=2050-01-02', _OURS)
+        self.check('/v1/usage?first_day=2050-01-01&last_day=2050-01-02', _OURS)
         self.check('/v1/limits', _OURS)
 
     def test_refusal_has_zones(self) -> None:

@@ -103,7 +103,7 @@ class TestHardRequests(asking.AskingCase):
             'GET', '/v1/availability?start_date=2050-01-01 10:00&'
             'end_date=2050-01-01 12:00&resource_class=first&count=1&'
             'duration=3600')
-        self.assertEqual('2050-01-01T12:00:00.000000',
+        self.assertEqual('2050-01-01T12:00:00+00:00',
                          found['availability']['earliest'])
 
     def test_refused_request_is_served_when_others_have_ended(self) -> None:

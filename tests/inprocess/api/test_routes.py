@@ -87,7 +87,7 @@ class TestRoutes(testtools.TestCase):
 
     def test_paths_of_a_feature_that_is_left_out_are_not_found(self) -> None:
         """All other paths are served as before."""
-        every = self.world.engine.features
+        every = self.world.engine.all_features
         gone: list[tuple[str, ...]] = []
         for each in every:
             left = root.routes(self._root(dataclasses.replace(

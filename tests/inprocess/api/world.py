@@ -162,6 +162,8 @@ class World(fixtures.Fixture):
             if path[0] == 'options':
                 for name, value in what.items():
                     self.conf.set_override(name, value, path[1])
+                # Features are on or off from the start of a process.
+                self.engine.__post_init__()
             else:
                 if 'traits' in what:
                     what['traits'] = frozenset(what['traits'])

@@ -184,6 +184,38 @@ class TestCarryOut(timelines.TestCase):
         self.assertEqual(['before 1', 'before 2', 'write', 'committed'],
                          joined.calls)
 
+    def test_feature_is_not_called_for_changes_of_others(self):
+        joined = self.with_feature()
+        joined.concerns = (change.Cause.ENDED, change.Concern)
+        lease = self.leasing.create(1, 2)
+        self.assertEqual([], joined.calls)
+        self.leasing.end(lease)
+        self.assertEqual(['before 1', 'write', 'committed'], joined.calls)
+
+    def test_event_of_a_feature_concerns_the_next_one(self):
+        def add(engine, made, memory):
+            made.events = (change.Rehoused(frozenset()),)
+        first, second = self.with_feature(), _Feature()
+        first.before = add
+        self.leasing.engine = dataclasses.replace(
+            self.leasing.engine,
+            all_features=(*self.leasing.engine.all_features, second))
+        second.concerns = (change.Rehoused,)
+        self.leasing.create(1, 2)
+        self.assertEqual(['before 1', 'write', 'committed'], second.calls)
+
+    def test_kinds_of_a_change(self):
+        self.assertEqual(set(), change.Change(leasing.at(0)).kinds)
+        lease = self.leasing.create(1, 2)
+        made = change.Change(
+            leasing.at(0), writes=[
+                change.Write(None, lease),
+                change.Write(lease, None, change.Cause.ENDED)],
+            given=['a key'], events=[change.Unused(lease, ())])
+        self.assertEqual(
+            {change.Cause.REQUESTED, change.Cause.ENDED, type(lease), str,
+             change.Unused}, made.kinds)
+
     def test_dry_run_asks_and_writes_nothing(self):
         joined = self.with_feature()
         leasing.lease_create.create(self.leasing.engine, leasing.ask(1, 2),

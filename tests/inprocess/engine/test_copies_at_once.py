@@ -95,6 +95,7 @@ class TestCopiesAtOnce(timelines.TestCase):
         self.assertEqual(made[1].window.id, again.window.id)
 
     def _reserve_beside_copy(self, key):
+        self.configure(project_limits=True)
         asked = pick.NodeRequest(world.new_uuid(), tuple(self.nodes), ttl=600)
         identity = None if key is None else earlier.of_request(
             'reservation', None, key, asked)

@@ -175,6 +175,8 @@ class TestGoneBack(timelines.TestCase):
         """Who got the lost notice does not take this one for a copy."""
         self.engine.conf.set_override('webhook_urls', ['https://x.invalid/'],
                                       'notices')
+        # A process that starts with the option.
+        self.engine = self.leasing.engine = dataclasses.replace(self.engine)
         self.leasing.create(0, 2, self.gold)
         self.leasing.bind()
         node = self.node(self.gold)

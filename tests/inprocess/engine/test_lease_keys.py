@@ -51,6 +51,18 @@ class TestKeys(timelines.TestCase):
         self.assertEqual('3e7ca216e6179b537ab38ce6656175ee'
                          'f84bf2187ef213aec9b75d194c452847', written)
 
+    def test_duration_is_the_same_request_later(self):
+        """Its end by the clock of the request is another one each time."""
+        def create(end, hours):
+            return self.leasing.create(
+                None, end, key='k', name='a',
+                lasts=datetime.timedelta(hours=hours))
+        made = create(2, 2)
+        self.leasing.clock_passes(1)
+        self.assertEqual(made.id, create(3, 2).id)
+        self.assertRaises(errors.IdempotencyKeyReused, create, 3, 3)
+        self.assertEqual(1, len(self._all()))
+
     def test_same_request_with_the_same_key_is_served_once(self):
         """A retry gets the lease that was made, whatever it has become."""
         made = self.leasing.create(1, 2, key='k')
@@ -230,6 +242,7 @@ class TestLateCopy(timelines.TestCase):
 
     def test_name_that_projects_queue_up_for_is_let_go(self):
         """Each project that was ever limited left a row for good."""
+        self.configure(project_limits=True)
         for number in range(3):
             lease_create.create(
                 self.engine, leasing.ask(

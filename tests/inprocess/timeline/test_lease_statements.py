@@ -221,6 +221,7 @@ class TestLeaseStatements(timelines.TestCase):
         seen = set()
         for nodes, bookings, slots in ((1, 1, 1), (100, 1000, 20)):
             there = self.filled(nodes, bookings)
+            self.configure(project_limits=True)
             for most in (0, 1000):
                 found = []
                 seen.add((most, self.cost(

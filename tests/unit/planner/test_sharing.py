@@ -20,7 +20,6 @@ from ironic_reservations.model import inventories
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import host_sets
-from ironic_reservations.planner import placement_units
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import shares
@@ -241,17 +240,6 @@ class TestNodesOfIronic(_TestCase):
                           proof=0, swap=0, search=0,
                           eject=0))
         self.assertEqual([0, 1, 1, 1, 1], nodes_of(answer))
-
-    def test_instance_that_has_to_move_leaves_the_most_room(self):
-        """It is placed like a new one: on nodes of Ironic last."""
-        unit = placement_units.unit(
-            [ask(0, 5, eligible=0b1111).booking(0, -1)], None)
-        for taken, expected in (((3, 2), 3), ((2,), 2), ((), 1)):
-            draft = timeline.Draft.of(timeline.Timeline.of(
-                [IRONIC, SMALL, SMALL, SMALL], [
-                    there(str(number), 0, 9, node, 1 + number)
-                    for number, node in enumerate(reversed(taken))]))
-            self.assertEqual(expected, placement_units.best(draft, unit))
 
     def test_instance_leaves_its_node_for_a_lease_of_the_node(self):
         answer = plan([IRONIC, SMALL], [there('a', 0, 5, 0)],
