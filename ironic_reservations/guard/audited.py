@@ -51,7 +51,7 @@ class Audited:
             return
         self._record(environ, 'allow', kind, ident, answer.status, None,
                      f'{environ["REQUEST_METHOD"]} on node '
-                     f'{admitted.node_uuid}')
+                     f'{admitted.node_uuid}', identity.answered_id(answer))
 
     def refused(self, environ: wsgi.Environ,
                 error: errors.ReservationError) -> None:
@@ -67,9 +67,10 @@ class Audited:
 
     def _record(self, environ: wsgi.Environ, action: str, kind: str,
                 ident: str, status: int, code: str | None,
-                name: str) -> None:
+                name: str, ids: wsgi.Environ | None = None) -> None:
         if self._events.wanted:
             self._events.record(
                 audit_trail.Way.GUARD, action, kind, ident,
-                self._callers.context(environ.get(identity.CALLER, {})),
+                self._callers.context({**environ.get(identity.CALLER, {}),
+                                       **(ids or {})}),
                 status, code, environ.get('REMOTE_ADDR'), name)

@@ -15,7 +15,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+from oslo_context import context as oslo_context
+from oslo_middleware import request_id
 
 from ironic_reservations.api import wsgi
 from ironic_reservations.guard import inward
@@ -33,6 +37,35 @@ _PREFIXES = (
     'HTTP_X_IS_ADMIN_PROJECT', 'HTTP_OPENSTACK_SYSTEM_SCOPE',
     'OPENSTACK_SYSTEM_SCOPE', 'keystone.')
 _SERVICE_TOKEN = 'HTTP_X_SERVICE_TOKEN'  # noqa: S105 - the header's name
+_REQUEST_ID = 'openstack.request_id'
+_GLOBAL_REQUEST_ID = 'openstack.global_request_id'
+_INBOUND = 'HTTP_X_OPENSTACK_REQUEST_ID'
+
+
+def know_request(environ: wsgi.Environ) -> None:
+    """Give a request its id, and the id that its client has sent.
+
+    All contexts that are made from the request have these ids. If Ironic
+    answers it, the answer has another one, which is that of Ironic's log.
+    """
+    environ.setdefault(_REQUEST_ID, oslo_context.generate_request_id())
+    sent = environ.get(_INBOUND, '')
+    if re.fullmatch(request_id.ID_FORMAT, sent):
+        environ.setdefault(_GLOBAL_REQUEST_ID, sent)
+
+
+def answered_id(answer: wsgi.Answer) -> wsgi.Environ:
+    """Return the id that Ironic has given a request, if it has."""
+    for name, value in answer.headers:
+        if name.lower() == 'openstack-request-id':
+            return {_REQUEST_ID: value}
+    return {}
+
+
+def request_ids(environ: wsgi.Environ) -> wsgi.Environ:
+    """Return the ids of a request, which go with the keys of its caller."""
+    return {key: environ[key] for key in (_REQUEST_ID, _GLOBAL_REQUEST_ID)
+            if key in environ}
 
 
 def without(environ: wsgi.Environ) -> wsgi.Environ:
@@ -51,17 +84,26 @@ def identify(app: wsgi.Application, strategy: str,
     """
     bare = without(environ)
     if strategy == NOAUTH:
-        return {}
+        return request_ids(environ)
     # Sent without a version, since ours may be out of Ironic's range.
     seen = inward.asking(bare, _NOWHERE, version=None)
     with request_log.unlogged():
         answer = inward.call(app, seen)
     if answer.status != 404:
         return answer
-    return about_caller(seen)
+    return about_caller(seen, bare)
 
 
-def about_caller(seen: wsgi.Environ) -> dict[str, Any]:
-    """Return the keys that authentication has written into a request."""
-    return {key: value for key, value in seen.items()
-            if key.startswith(_PREFIXES)}
+def about_caller(seen: wsgi.Environ,
+                 environ: wsgi.Environ) -> dict[str, Any]:
+    """Return the keys that authentication has written into a request.
+
+    Ironic gives each request of ours an id of its own, so the ids are those
+    of the request of the caller.
+
+    :param seen: the request that Ironic has authenticated.
+    :param environ: the request of the caller.
+    """
+    return {**request_ids(environ),
+            **{key: value for key, value in seen.items()
+               if key.startswith(_PREFIXES)}}

@@ -154,10 +154,11 @@ class Guard:
         # Ironic does not answer yet.
         loops.start(self._engine)
         path = environ.get('PATH_INFO', '')
+        if inward.TICKET_KEY not in environ and mount.mounted(path):
+            return self._mount(environ, start_response)
+        identity.know_request(environ)
         if inward.TICKET_KEY in environ:
             return self._use_ticket(environ, start_response)
-        if mount.mounted(path):
-            return self._mount(environ, start_response)
         try:
             found = routes.classify(
                 environ['REQUEST_METHOD'], path,

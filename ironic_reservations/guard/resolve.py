@@ -94,7 +94,7 @@ class Resolver:
         if (self._objects is None or not uuidutils.is_uuid_like(ident)
                 or ident != canonical(ident)):
             return None
-        caller: wsgi.Environ = {}
+        caller = identity.request_ids(environ)
         try:
             found = self._objects.read(caller, ident, with_traits=False)
         except Exception:
@@ -148,6 +148,6 @@ class Resolver:
         answer = inward.call(self._app, seen)
         if answer.status != 200:
             raise RefusedByIronic(answer)
-        caller = identity.about_caller(seen)
+        caller = identity.about_caller(seen, outer)
         outer[identity.CALLER] = caller
         return inward.document(answer), caller
