@@ -98,6 +98,11 @@ def main(argv: list[str] | None = None) -> int:
         return _failed(str(exc))
     except errors.DatabaseUnavailable as exc:
         return _failed(f'the database cannot be used: {causes.of(exc)}')
+    except errors.IronicUnavailable as exc:
+        return _failed(
+            f'Ironic cannot be read: {exc.__cause__ or exc}. The command '
+            "reads Ironic's API with the address and the user of [ironic] in "
+            'ironic-reservations.conf. Check both, and that the API runs.')
     except (errors.ReservationError, ValueError, OSError, cfg.Error) as exc:
         return _failed(str(exc))
 

@@ -153,6 +153,9 @@ class TestLostPromises(timelines.TestCase):
             status = manage.main(['--config-file', str(config), 'audit'])
         self.assertEqual((2, 1), (status, len(
             complained.getvalue().splitlines())), complained.getvalue())
+        self.assertIn('[ironic] in ironic-reservations.conf',
+                      complained.getvalue())
+        self.assertNotIn('promised', complained.getvalue())
 
     def test_without_ironic_nobody_knows(self):
         self.leasing.hosts()
