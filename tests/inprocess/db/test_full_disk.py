@@ -38,7 +38,7 @@ from tests import world
 
 _FULL = sqlite3.OperationalError('database or disk is full')
 _ROW = ("INSERT INTO claims (name, owner, expires_at) "
-        "VALUES ('full', '{}', '2030-01-01')")
+        "VALUES ('full', hex(zeroblob({})), '2030-01-01')")
 
 
 class TestFullDisk(testtools.TestCase):
@@ -55,7 +55,7 @@ class TestFullDisk(testtools.TestCase):
 
     def _write(self, size=1):
         with self.database.write() as opened:
-            opened.exec_driver_sql(_ROW.format('x' * size))
+            opened.exec_driver_sql(_ROW.format(size))
 
     def _check(self, size=1):
         told = self.assertRaises(errors.DatabaseUnavailable, self._write, size)
