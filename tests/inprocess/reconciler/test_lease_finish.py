@@ -212,7 +212,6 @@ class TestEnd(_Running):
         self.assertEqual('operators', self.there().lessee)
 
 
-@servers.also
 class TestEndOfPermitted(_Running):
 
     options = {'leases__enforcement_commit_url': 'http://127.0.0.1:1/'}
@@ -225,6 +224,7 @@ class TestEndOfPermitted(_Running):
             self.assertEqual(1, told.call_count)
 
 
+@servers.also
 class TestRequestsUnderWay(leases.TestCase):
     """A deploy was let through, and Ironic has not answered it yet."""
 
