@@ -128,12 +128,15 @@ class LookTestCase(base.BrowserCase):
 
     def test_later_and_earlier_move_by_what_is_shown(self):
         """The next period begins where the one that is shown ends."""
-        self.open(**self.window(0, 36))
+        # All of the same minute.
+        earlier, shown, later = (self.window(start, start + 36)
+                                 for start in (-36, 0, 36))
+        self.open(**shown)
         self.press('Later')
-        self.wait_until(self.showing(self.window(36, 72)))
+        self.wait_until(self.showing(later))
         self.page.keyboard.press('Shift+ArrowLeft')
         self.press('Earlier')
-        self.wait_until(self.showing(self.window(-36, 0)))
+        self.wait_until(self.showing(earlier))
 
     def showing(self, window):
         """Return an expression: whether the address has a window."""
