@@ -195,6 +195,15 @@ class _Asked:
                          'last_day=2050-01-03')['usage']
         self.assertEqual(8, told['total']['promised'])
 
+    def test_usage_without_projects(self) -> None:
+        """The leases of an administrator without a project are counted."""
+        self.serve(identity.administrator, 'noauth')
+        self.host('a')
+        self.lease()
+        told = self.send('GET', '/v1/usage?first_day=2050-01-01&'
+                         'last_day=2050-01-03')['usage']
+        self.assertEqual(8, told['total']['promised'])
+
     def test_lease_in_the_way_is_named(self) -> None:
         self.serve()
         self.host('a')
