@@ -28,6 +28,7 @@ import datetime
 
 from oslo_log import log
 
+from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import in_flight_requests as db_in_flight
@@ -140,7 +141,7 @@ class Listed:
                 LOG.info('The outcomes of the requests of a lost history for '
                          '%d nodes are known now', len(idle))
             self._write_seen(others)
-        except db_connection.Conflict as exc:
+        except (db_connection.Conflict, errors.Contention) as exc:
             LOG.debug('%d nodes are looked at again: %s', len(found), exc)
         return waits
 

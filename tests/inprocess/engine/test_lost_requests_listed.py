@@ -210,3 +210,16 @@ class TestLostRequestsListed(timelines.TestCase):
         self.world.lose_next_write()
         self.look()
         self.assert_kept()
+
+    def test_nodes_that_others_keep_changing_keep_no_others(self):
+        self.look()
+        whole, refused = admission.settle_lost, []
+
+        def settle(engine, found, asked_at):
+            if not refused:
+                refused.extend(row.node_uuid for row, _ in found)
+                raise errors.Contention('others change it')
+            whole(engine, found, asked_at)
+        with mock.patch.object(admission, 'settle_lost', settle):
+            self.look()
+        self.assert_kept(*refused)
