@@ -26,6 +26,7 @@ import datetime
 
 from oslo_log import log
 
+from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import in_flight_requests as db_in_flight
@@ -70,7 +71,7 @@ class Uncertain:
             try:
                 why = (done[row.id] if row.id in done
                        else self._close_if_known(row))
-            except db_connection.Conflict as exc:
+            except (db_connection.Conflict, errors.Contention) as exc:
                 LOG.debug('Node %s is looked at again: %s', row.node_uuid,
                           exc)
                 continue

@@ -223,3 +223,19 @@ class TestLostRequestsListed(timelines.TestCase):
         with mock.patch.object(admission, 'settle_lost', settle):
             self.look()
         self.assert_kept(*refused)
+
+    def test_node_that_others_keep_changing_keeps_no_others(self):
+        """Likewise of few nodes, which are read one by one."""
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_reservations.engine.in_flight.listed.MANY', _FLEET + 1))
+        self.look()
+        whole, refused = admission.settle, []
+
+        def settle(engine, row, *seen):
+            if not refused:
+                refused.append(row.node_uuid)
+                raise errors.Contention('others change it')
+            return whole(engine, row, *seen)
+        with mock.patch.object(admission, 'settle', settle):
+            self.look()
+        self.assert_kept(*refused)
