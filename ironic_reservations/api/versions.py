@@ -109,7 +109,8 @@ HISTORY: tuple[tuple[int, str], ...] = (
     (USERS, 'Leases in the calendar, and named leases in refusals, carry '
             'user_id; without Keystone, own tells users apart.'),
     (LEASE_FILTERS, 'GET /v1/leases takes name, status, node, from and to.'),
-    (LASTING, 'A new lease takes duration instead of end_date.'),
+    (LASTING, 'A new lease or maintenance window takes duration instead of '
+     'its end.'),
 )
 MINIMUM = HISTORY[0][0]
 MAXIMUM = HISTORY[-1][0]

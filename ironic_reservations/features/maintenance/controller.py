@@ -111,9 +111,19 @@ def _ask(call: expose.Call) -> create.WindowRequest:
         raise errors.InvalidValue(
             'The request does not say which nodes to book. Send nodes, '
             'resource_class or resource_properties.')
+    if wanted.ends_at is None and wanted.duration is None:
+        raise errors.InvalidValue(
+            'The key ends_at is missing. Send it'
+            + (', or duration.' if call.minor >= versions.LASTING else '.'))
+    if wanted.ends_at is not None and wanted.duration is not None:
+        raise errors.InvalidValue(
+            'duration and ends_at both say when the maintenance ends. Send '
+            'one of them.')
     return create.WindowRequest(
         name=wanted.name, reason=wanted.reason or wanted.name,
         starts_at=wanted.starts_at, ends_at=wanted.ends_at,
+        lasts=(None if wanted.duration is None else
+               datetime.timedelta(seconds=wanted.duration)),
         nodes=nodes, resource_class=resource_class, properties=properties,
         drain=bool(wanted.drain), force=bool(wanted.force),
         project_id=call.context.project_id, user_id=call.context.user_id)

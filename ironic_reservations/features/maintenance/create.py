@@ -65,17 +65,19 @@ _There = tuple[Mapping[str, mirrored_node.Node], Mapping[str, db_hosts.Row]]
 class WindowRequest:
     """A request for a maintenance window.
 
+    :ivar ends_at: the end; ``None`` with a duration.
     :ivar starts_at: the start; ``None``: immediately.
     :ivar nodes: names or uuids; ``None``: all nodes that match the rest.
     :ivar resource_class: the class of the nodes.
     :ivar properties: their properties, in the language of leases.
     :ivar drain: whether the window waits for leases that have started.
     :ivar force: whether to book it although bookings cannot move.
+    :ivar lasts: the duration from the start on, instead of the end.
     """
 
     name: str
     reason: str
-    ends_at: datetime.datetime
+    ends_at: datetime.datetime | None = None
     starts_at: datetime.datetime | None = None
     nodes: tuple[str, ...] | None = None
     resource_class: str | None = None
@@ -84,6 +86,7 @@ class WindowRequest:
     force: bool = False
     project_id: str | None = None
     user_id: str | None = None
+    lasts: datetime.timedelta | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -190,6 +193,31 @@ def _read(connection: sa.Connection) -> _There:
         row.node_uuid: row for row in db_hosts.read(connection)}
 
 
+def _end(request: WindowRequest,
+         start: datetime.datetime) -> datetime.datetime:
+    """Return the end of the window.
+
+    :raises InvalidValue: it is too late, or not after the start.
+    """
+    if request.lasts is not None:
+        # The year is compared first, since datetime ends with the year 9999.
+        end = (start if start.year > instants.LAST_YEAR
+               else start + request.lasts)
+    else:
+        assert request.ends_at is not None
+        end = request.ends_at
+    if end.year > instants.LAST_YEAR:
+        raise errors.InvalidValue(
+            f'The maintenance would end at {time_text.moment(end)}, which is '
+            f'too late; the last possible year is {instants.LAST_YEAR}.')
+    if end <= start:
+        raise errors.InvalidValue(
+            f'ends_at: the maintenance ends at {time_text.moment(end)}, '
+            f'which is not after its start at {time_text.moment(start)}. '
+            'Send a later end.')
+    return end
+
+
 class _Plan:
     """One attempt to plan a window, on the present state."""
 
@@ -200,16 +228,7 @@ class _Plan:
         self._request = request
         self._now = engine.clock()
         start = max(request.starts_at or self._now, self._now)
-        if request.ends_at.year > instants.LAST_YEAR:
-            raise errors.InvalidValue(
-                f'ends_at: {time_text.moment(request.ends_at)} is too late; '
-                f'the last possible year is {instants.LAST_YEAR}.')
-        if request.ends_at <= start:
-            raise errors.InvalidValue(
-                'ends_at: the maintenance ends at '
-                f'{time_text.moment(request.ends_at)}, '
-                f'which is not after its start at {time_text.moment(start)}. '
-                'Send a later end.')
+        self._end = _end(request, start)
         self._margin = engine.conf.leases.cleaning_time * instants.SECOND
         nodes = self._nodes(*there)
         self._names = {node.uuid: node.name or node.uuid for node in nodes}
@@ -270,7 +289,7 @@ class _Plan:
 
         If it waits for a lease, its length stays the same.
         """
-        end = self._request.ends_at
+        end = self._end
         later = [instants.moment(instants.instant(each.until) + self._margin)
                  for each in self._ground.bound[uuid]
                  if each.until is not None and each.until > start]

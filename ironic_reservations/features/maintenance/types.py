@@ -54,8 +54,8 @@ class NewMaintenance(basic.Parts):
                            mandatory=True)
     reason = basic.attribute(to_reason, since=versions.MAINTENANCE)
     starts_at = basic.attribute(basic.to_instant, since=versions.MAINTENANCE)
-    ends_at = basic.attribute(basic.to_instant, since=versions.MAINTENANCE,
-                              mandatory=True)
+    ends_at = basic.attribute(basic.to_instant, since=versions.MAINTENANCE)
+    duration = basic.attribute(basic.to_seconds, since=versions.LASTING)
     nodes = basic.attribute(to_nodes, since=versions.MAINTENANCE)
     resource_class = basic.attribute(basic.to_resource_class,
                                      since=versions.MAINTENANCE)

@@ -44,16 +44,18 @@ class MaintenanceManager(resource.Collection[Maintenance]):
 
     resource_class = Maintenance
 
-    def create(self, name: str, end: times.Instant,
+    def create(self, name: str, end: times.Instant | None = None,
                start: times.Instant | None = None,
                reason: str | None = None, nodes: Iterable[str] = (),
                resource_class: str | None = None,
                conditions: Iterable[str] = (), traits: Iterable[str] = (),
                drain: bool = False, force: bool = False,
-               dry_run: bool = False,
-               key: str | None = None) -> Maintenance:
+               dry_run: bool = False, key: str | None = None,
+               duration: int | None = None) -> Maintenance:
         """Book nodes for maintenance.
 
+        :param end: when it ends; ``None`` with a duration.
+        :param duration: how long it lasts, in seconds, instead of its end.
         :param nodes: names or UUIDs; with none, all that have the rest.
         :param conditions: on nodes, as those of leases.
         :param drain: wait for the users of nodes.
@@ -65,11 +67,12 @@ class MaintenanceManager(resource.Collection[Maintenance]):
         :raises NotServed: the service is older than that.
         """
         given = {'start': None if start == times.NOW else start,
+                 'end': end, 'duration': duration,
                  'reason': reason, 'nodes': list(nodes), 'drain': drain,
                  'force': force, 'resource_class': resource_class,
                  'resource_properties': requirement_text.properties(
                      conditions, traits=traits)}
-        return self.post(resources.MAINTENANCE.body(name=name, end=end, **{
+        return self.post(resources.MAINTENANCE.body(name=name, **{
             name: value or None for name, value in given.items()}), dry_run,
             key)
 

@@ -210,6 +210,8 @@ MAINTENANCE = Resource('maintenance', 'maintenances', '/maintenances', (
     Field('ends_at', Kind.INSTANT, Shown.ALWAYS, python='end',
           option='--end-date',
           create=f'End of the maintenance: {_SHORT_TIME}.'),
+    Field('duration', Kind.SECONDS, since='1.28', answered=False,
+          create='Duration of the maintenance, for example 4h.'),
     Field('reason', shown=Shown.LONG, metavar='<reason>',
           create='Reason to show in Ironic. Default is the name.'),
     Field('drain', Kind.FLAG, Shown.LONG,

@@ -32,7 +32,6 @@ from ironic_reservations_client import times
 from ironic_reservations_client.osc import base
 from ironic_reservations_client.osc import cells
 from ironic_reservations_client.osc import options
-from ironic_reservations_client.osc import typed
 from ironic_reservations_client.osc import zone
 
 _COLUMNS = resources.MAINTENANCE.columns(fields.Shown.ALWAYS)
@@ -55,10 +54,8 @@ class CreateMaintenance(zone.Zoned, command.ShowOne):
         *options.SELECTION,
         *options.of(resources.MAINTENANCE, 'create', 'reason', 'start'),
         options.OneOf(
-            *options.of(resources.MAINTENANCE, 'create', 'end'),
-            options.Option(
-                '--duration', 'Duration of the maintenance, for example 4h.',
-                **options.DURATION), required=True),
+            *options.of(resources.MAINTENANCE, 'create', 'end', 'duration'),
+            required=True),
         *options.of(resources.MAINTENANCE, 'create', 'drain', 'force'),
         options.Option(
             '--dry-run', 'Only show the bookings that would move, the '
@@ -72,9 +69,6 @@ class CreateMaintenance(zone.Zoned, command.ShowOne):
             raise exc.CommandError(
                 'No nodes were chosen. Use --node, --resource-class, '
                 '--property or --trait.')
-        if given['end'] is None:
-            given['end'] = typed.begin(given['start']) + datetime.timedelta(
-                seconds=parsed_args.duration)
         with nodes.named_in_refusals(self.client):
             made = maintenance.MaintenanceManager(self.client).create(
                 dry_run=parsed_args.dry_run, **given, **chosen)

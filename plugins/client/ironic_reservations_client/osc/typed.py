@@ -51,11 +51,6 @@ def now() -> datetime.datetime:
     return datetime.datetime.now(datetime.UTC).replace(microsecond=0)
 
 
-def begin(start: times.Instant | None) -> datetime.datetime:
-    """Return the instant at which something starts, by default now."""
-    return start if isinstance(start, datetime.datetime) else now()
-
-
 @typed
 def instant(text: str) -> times.Instant:
     """Read an instant as it is typed; ``+4h`` counts from now.
