@@ -126,6 +126,14 @@ class WindowsTestCase(unittest.TestCase):
                       leased(12, 30, 50, 'TERMINATED')):
             self.assertEqual([], self.found(window, right))
 
+    def test_a_window_that_began_earlier_is_over_earlier(self) -> None:
+        """The user of the node left it, and the answer was an older one."""
+        window, lease = booked(10, 50, 70), leased(56, 57, 80, made=55)
+        self.assertEqual(['promised across maintenance'],
+                         self.found(window, lease))
+        self.assertEqual([], self.found(window, wrote(
+            30, maintenance=True, maintenance_reason=OURS), lease))
+
     def test_a_lease_that_was_there_before(self) -> None:
         """It is moved, or flagged, a little later."""
         window, before = booked(10, 20, 40), leased(5, 30, 50, made=5)

@@ -94,8 +94,23 @@ def _sure(told: history.History, each: history.Exchange,
         and by.over(told.late) > each.sent
         or by.op.startswith('operate') and (
             uuid in by.path or uuid in str(by.body))
-        and by.over(told.late) + _SEEN > each.sent)]),
+        and by.over(told.late) + _SEEN > each.sent),
+        *_began_earlier(told, ident, uuid, told.at(node['starts_at']))]),
         told.at(node['starts_at']), ends)
+
+
+def _began_earlier(told: history.History, window: str, node: str,
+                   starts: float) -> Iterator[float]:
+    """Return when a node entered a window before the start that was shown.
+
+    A window that waits for the user of a node begins, and ends, earlier if the
+    user leaves earlier.
+    """
+    for done in told.done:
+        if (done.uuid == node and done.began < starts - _CLOCKS
+                and f'{MARK}{window}]' in str(
+                    done.values.get('maintenance_reason'))):
+            yield done.began - _LOOKED
 
 
 def deployed(told: history.History, sure: list[Sure]
