@@ -378,6 +378,14 @@ class Ironic:
                 below[2], below[3], below[0], below[1])),
             {part: self._part(uuid, part) for part in sorted(parts)})
 
+    def enrolled_at(self, uuid: str) -> str | None:
+        """Return the time of the enrolment of a node, as Ironic writes it.
+
+        :returns: ``None`` if Ironic shows no such node.
+        """
+        status, node = self._get(f'/v1/nodes/{uuid}')
+        return node.get('created_at') if status == 200 else None
+
     def _part(self, uuid: str, part: str) -> Any:
         """Return a setting of a machine; ``None``: Ironic knows none."""
         path = (f'/v1/nodes/{uuid}/management/{part}'

@@ -74,11 +74,12 @@ def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
         return Next(lease_cycle.Act.AGAIN, (correction.Correction(
             'maintenance', 'DELETE', handovers.MAINTENANCE),),
             why='is in maintenance')
-    if handover.document is not None and _made_anew(handover.document, now):
-        # The holder has left traces on the disks only, and perhaps volumes.
-        handover = dataclasses.replace(
-            handover, document=None,
-            acts=handover.acts & put_back.WITHOUT_DOCUMENT)
+    if handover.document is not None and not handover.document.is_of(
+            now.node.get('created_at')):
+        # The holder has left traces on the disks only: an act on the new node
+        # would have replaced the document.
+        handover = dataclasses.replace(handover, document=None,
+                                       acts=frozenset())
     both = tuple(put_back.corrections(handover, now))
     found = () if refused is not None else tuple(
         each for each in both if isinstance(each, correction.Correction))
@@ -216,11 +217,6 @@ def failed(found: Collection[correction.Correction],
 def _led_away(handover: handovers.Handover) -> bool:
     """Return whether the holder of a node has made it undeployable."""
     return not _LEADS_AWAY.isdisjoint(handover.acts)
-
-
-def _made_anew(lent: handovers.Document, now: handovers.Document) -> bool:
-    """Return whether this is a new node with the uuid of a deleted one."""
-    return lent.node.get('created_at') != now.node.get('created_at')
 
 
 def _sets_maintenance(handover: handovers.Handover,

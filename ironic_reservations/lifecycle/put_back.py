@@ -51,8 +51,6 @@ _INSPECT = 'inspect'
 _PORTS = frozenset(('port', 'portgroups', 'ports'))
 #: Acts on volume targets and connectors.
 _VOLUMES = 'volume'
-#: Acts that are undone although the node from before the lease is not known.
-WITHOUT_DOCUMENT = frozenset((_VOLUMES,))
 _RAID = 'target_raid_config'
 #: Settings of a machine that steps of a holder can have changed, in words.
 _STEPPED = {'bios': 'BIOS settings', 'firmware': 'firmware'}

@@ -86,6 +86,13 @@ class Document:
     portgroups: Mapping[str, Mapping[str, Any]] | None = None
     parts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
+    def is_of(self, enrolled_at: str | None) -> bool:
+        """Return whether the node is the one that was enrolled then.
+
+        A node that was deleted may have been enrolled again with its uuid.
+        """
+        return self.node.get('created_at') == enrolled_at
+
 
 @dataclasses.dataclass(frozen=True)
 class Handover:

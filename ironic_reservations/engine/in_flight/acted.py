@@ -22,6 +22,7 @@ from collections.abc import Callable
 from collections.abc import Collection
 import dataclasses
 import datetime
+import functools
 
 from oslo_log import log
 import sqlalchemy as sa
@@ -62,11 +63,20 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
     """
     documents: dict[frozenset[str], handovers.Document | None] = {}
     parts = handovers.parts_of(acts)
+    enrolled_at = functools.cache(
+        functools.partial(_enrolled_at, engine, node_uuid))
 
     def read(wanted: frozenset[str]) -> handovers.Document | None:
         if wanted not in documents:
             documents[wanted] = _read(engine, node_uuid, wanted)
         return documents[wanted]
+
+    def is_of_deleted(known: handovers.Handover) -> bool:
+        # Acts on the node that had this uuid before leave nothing to put back.
+        return (known.document is not None
+                and not handovers.DEPLOYING.issuperset(acts)
+                and enrolled_at() is not None
+                and not known.document.is_of(enrolled_at()))
 
     def plan() -> change.Planned[handovers.Handover | None]:
         now = engine.clock()
@@ -92,7 +102,7 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
         if (reserved is not None and known is None
                 and handovers.DEPLOYING.issuperset(acts)):
             return change.Planned(None)
-        if known is None:
+        if known is None or is_of_deleted(known):
             after = handovers.first(node_uuid, holder.uuid, read(parts), acts,
                                     settles_at, not within)
         else:
@@ -137,13 +147,21 @@ def _with_parts(known: handovers.Handover, parts: frozenset[str],
             {} if shown is None else shown.parts)}))
 
 
+def _enrolled_at(engine: Engine, node_uuid: str) -> str | None:
+    return _ironic(engine, node_uuid).enrolled_at(node_uuid)
+
+
 def _read(engine: Engine, node_uuid: str,
           parts: Collection[str]) -> handovers.Document | None:
+    return _ironic(engine, node_uuid).document(node_uuid, parts)
+
+
+def _ironic(engine: Engine, node_uuid: str) -> ironic_client.Ironic:
     if engine.ironic is None:
         raise errors.IronicUnavailable(
             f'Node {node_uuid} cannot be read, so nothing was done to it: its '
             'state has to be written down before its holder changes it.')
-    return engine.ironic.document(node_uuid, parts)
+    return engine.ironic
 
 
 def settled(engine: Engine, written: handovers.Handover) -> None:

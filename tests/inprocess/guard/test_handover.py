@@ -20,7 +20,10 @@ from tests.inprocess.guard import lives
 from tests.inprocess.guard import owner_acts
 from tests.real import forked_ironic
 from tools import all_in_one
+from tools import enrolment
 
+#: The last version in which Ironic makes nodes that are available at once.
+_BORN_AVAILABLE = '1.10'
 #: Values that Ironic does not refuse before it applies its policy.
 _VALUES = {'network_data': {'links': [], 'networks': [], 'services': []},
            'instance_uuid': str(uuid.uuid4())}
@@ -52,6 +55,51 @@ class HandoverTestCase(handed_over.HandedOverTestCase):
         self.assertEqual(({'rack': '1', 'asset': '7'}, {'cpus': 16}, 'moved'),
                          (after['extra'], after['properties'],
                           after['description']))
+
+    def test_node_made_anew_keeps_the_volumes_of_the_operator(self) -> None:
+        """Only acts after that are undone, as those on any other node."""
+        lent = []
+        for again in (False, True):
+            node = self.ready()
+            lease = self.lent(node)
+            self.act(node, 'before')
+            self.make_anew(node)
+            lent.append((node, lease, self.whole(node)))
+            if again:
+                self.wait_for(lambda node=node: self.node(
+                    node.uuid)['lessee'] is not None)
+                self.act(node, 'after')
+        self.ended(*(lease for _, lease, _ in lent))
+        for node, _, before in lent:
+            self.assertEqual(before, self.whole(node))
+
+    def act(self, node: enrolment.Enrolled, name: str) -> None:
+        """Write a key and make a volume as the holder of a node."""
+        self.as_(self.holder)
+        self.granted('PATCH', f'/v1/nodes/{node.uuid}', [
+            {'op': 'add', 'path': f'/extra/{name}', 'value': 1}])
+        self.granted('POST', '/v1/volume/targets', {
+            'node_uuid': node.uuid, 'volume_type': 'iscsi',
+            'volume_id': name, 'boot_index': 0})
+        self.as_(self.operator)
+
+    def make_anew(self, node: enrolment.Enrolled) -> None:
+        """Delete a node, and enroll it again with a volume."""
+        self.as_(self.operator)
+        path = f'/v1/nodes/{node.uuid}'
+        wanted = self.node(node.uuid)['resource_class']
+        self.granted('DELETE', path)
+        self.granted('POST', '/v1/nodes', {
+            'uuid': node.uuid, 'name': node.name, 'driver': 'fake-hardware'},
+            version=_BORN_AVAILABLE)
+        self.granted('PATCH', path, [
+            {'op': 'add', 'path': '/resource_class', 'value': wanted}])
+        self.granted('POST', '/v1/volume/targets', {
+            'node_uuid': node.uuid, 'volume_type': 'iscsi',
+            'volume_id': 'theirs', 'boot_index': 7})
+        self.granted('PUT', f'{path}/states/power', {'target': 'power off'})
+        self.wait_for(lambda: self.node(node.uuid)['power_state']
+                      == 'power off')
 
     def test_maintenance_of_the_operator_stays(self) -> None:
         node = self.ready()
