@@ -20,19 +20,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
+import datetime
 import pathlib
 from typing import Any
 import urllib.parse
+import zoneinfo
 
 from playwright import sync_api
 
 from tests.processes.browser import base
 
 FOLDER = pathlib.Path(__file__).parents[3] / 'doc/source/user/images'
+_ZONE = zoneinfo.ZoneInfo('Europe/Berlin')
+_DAYS = 7
 _HOSTS = {'bronze': 3, 'gold': 5, 'silver': 4}
 _DESK = {'viewport': {'width': 1280, 'height': 720}}
 _PHONE = {'viewport': {'width': 390, 'height': 780},
           'device_scale_factor': 2, 'has_touch': True, 'is_mobile': True}
+
+
+def _today() -> float:
+    """Return the part of a day before now that the pictures show."""
+    now = datetime.datetime.now(_ZONE)
+    return (now.hour * 60 + now.minute) / 1440
 
 
 def _book(service: base.Service) -> None:
@@ -52,9 +62,13 @@ def _book(service: base.Service) -> None:
 def _page(browser: sync_api.Browser, url: str, looks: dict[str, Any],
           **state: Any) -> Iterator[sync_api.Page]:
     context = browser.new_context(
-        timezone_id='Europe/Berlin', locale='en-GB', reduced_motion='reduce',
+        timezone_id=_ZONE.key, locale='en-GB', reduced_motion='reduce',
         **looks)
     page = context.new_page()
+    begin = base.minute(0) - datetime.timedelta(days=_today())
+    end = begin + datetime.timedelta(days=_DAYS)
+    state = {'from': f'{begin:%Y-%m-%dT%H:%M:%SZ}',
+             'to': f'{end:%Y-%m-%dT%H:%M:%SZ}', **state}
     page.goto(f'{url}?{urllib.parse.urlencode(state, doseq=True)}')
     sync_api.expect(page.locator('.host-row .said').filter(
         has_text='your lease training').first).to_be_attached()
@@ -79,9 +93,11 @@ def take(browser: sync_api.Browser, service: base.Service) -> None:
         row = page.locator('.host-row').filter(
             has=page.locator('.said', has_text='your lease training')).first
         box = row.bounding_box()
-        now = page.locator('.class-row').first.bounding_box()
-        assert box is not None and now is not None
-        page.mouse.move(now['width'] + 120, box['y'] + 12)
+        names = page.locator('.class-row').first.bounding_box()
+        assert box is not None and names is not None
+        day = (_DESK['viewport']['width'] - names['width']) / _DAYS
+        page.mouse.move(names['width'] + day * (_today() + 0.5),
+                        box['y'] + 12)
         sync_api.expect(page.locator('#tip')).to_contain_text('training')
         _take(page, 'light')
     with _page(browser, service.page, {**_DESK, 'color_scheme': 'dark'},
