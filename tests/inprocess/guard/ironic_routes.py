@@ -33,8 +33,10 @@ _DEFAULT = '_default'
 _IDENTS = ('_ident', '_uuid', '_name')
 _OTHER_IDENTS = frozenset(('trait', 'vif_id', 'indicator', 'method'))
 #: Controllers below an object that only the code of another controller mounts.
+#: Ironic 35 has none for the traits of runbooks.
 _MOUNTED = {runbook.RunbooksController: {
-    'traits': runbook.RunbookTraitsController}}
+    'traits': kind for kind in (
+        getattr(runbook, 'RunbookTraitsController', None),) if kind}}
 
 
 @dataclasses.dataclass(frozen=True)
