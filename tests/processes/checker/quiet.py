@@ -21,6 +21,9 @@ from typing import Any
 
 _ON_THE_WAY = ('STARTING', 'TERMINATING', 'DELETING')
 
+#: The states of a node that its user has to undeploy.
+_DEPLOYED = ('active', 'deploy failed', 'error')
+
 _WINDOW = re.compile(r'\[maintenance window ([0-9a-f-]{36})\]')
 
 #: A snapshot: the rows of our tables by name, the nodes and allocations of
@@ -41,7 +44,8 @@ def _rows(now: Snapshot) -> Iterator[tuple[str, str]]:
         yield row['node_uuid'], f'a request in flight: {row}'
     for lease in now['tables'].get('leases', ()):
         if lease['status'] in _ON_THE_WAY:
-            yield lease['id'], _status(lease)
+            if not _waits_for_undeploy(now, lease):
+                yield lease['id'], _status(lease)
         elif (lease['status'] in ('ACTIVE', 'PENDING')
               and lease['ends_at'] <= now['now']):
             yield lease['id'], 'the lease should be over'
@@ -51,6 +55,22 @@ def _rows(now: Snapshot) -> Iterator[tuple[str, str]]:
     for row in now['tables'].get('reservations', ()):
         if row['state'] == 'starting':
             yield row['node_uuid'], 'a reservation is still starting'
+
+
+def _waits_for_undeploy(now: Snapshot, lease: dict[str, Any]) -> bool:
+    """Return whether the node of a reservation that is over is deployed.
+
+    Nobody but its user undeploys it, and it is put back after that.
+    """
+    if not lease['name'].startswith('reservation-'):
+        return False
+    own = {row['id'] for row in now['tables']['lease_reservations']
+           if row['lease_id'] == lease['id']}
+    nodes = {row['node_uuid'] for row in now['tables']['reservations']
+             if row['lease_reservation_id'] in own}
+    return bool(nodes) and all(
+        node['provision_state'] in _DEPLOYED for node in now['nodes']
+        if node['uuid'] in nodes)
 
 
 def _status(lease: dict[str, Any]) -> str:

@@ -39,9 +39,9 @@ def lease(status: str, ends_at: str = '2050-01-02 00:00:00',
           starts_at: str = '2050-01-01 10:00:00') -> dict[str, Any]:
     """Make the rows of a lease of one node."""
     return {
-        'leases': [{'id': 'l', 'status': status, 'project_id': 'p',
-                    'degraded': False, 'starts_at': starts_at,
-                    'ends_at': ends_at}],
+        'leases': [{'id': 'l', 'name': 'mine', 'status': status,
+                    'project_id': 'p', 'degraded': False,
+                    'starts_at': starts_at, 'ends_at': ends_at}],
         'lease_reservations': [{'id': 'r', 'lease_id': 'l'}],
         'reservations': [{'node_uuid': 'n', 'lease_reservation_id': 'r',
                           'state': 'bound'}]}
@@ -103,13 +103,28 @@ class QuietTestCase(unittest.TestCase):
                   'Node n is in maintenance.'}],
                 look(snapshot(leases=[there])))
 
+    def test_node_of_a_reservation_waits_for_its_undeploy(self) -> None:
+        """Storms on busy machines called that a finding."""
+        there = lease('DELETING')
+        for name, state, settled in (
+                ('reservation-u-l', 'active', True),
+                ('reservation-u-l', 'available', False),
+                ('mine', 'active', False)):
+            left = quiet.unsettled(snapshot(
+                ({**NODE, 'provision_state': state, 'lessee': None},),
+                leases=[{**there['leases'][0], 'name': name}],
+                lease_reservations=there['lease_reservations'],
+                reservations=[{**each, 'state': 'ending'}
+                              for each in there['reservations']]))
+            self.assertEqual(settled, not left, (name, state, left))
+
     def test_what_has_not_settled(self) -> None:
         """Each of these."""
         for name, now in {
                 'in flight': snapshot(in_flight_requests=[{'node_uuid': 'n'}]),
                 'on the way': snapshot(
                     ({**NODE, 'lessee': None},),
-                    leases=[{'id': 'l', 'status': 'DELETING',
+                    leases=[{'id': 'l', 'name': 'mine', 'status': 'DELETING',
                              'project_id': 'p', 'degraded': False,
                              'ends_at': '2050-02'}]),
                 'not over': snapshot(
