@@ -35,8 +35,8 @@ _OTHER_IDENTS = frozenset(('trait', 'vif_id', 'indicator', 'method'))
 #: Controllers below an object that only the code of another controller mounts.
 #: Ironic 35 has none for the traits of runbooks.
 _MOUNTED = {runbook.RunbooksController: {
-    'traits': kind for kind in (
-        getattr(runbook, 'RunbookTraitsController', None),) if kind}}
+    'traits': runbook.RunbookTraitsController} if hasattr(
+        runbook, 'RunbookTraitsController') else {}}
 
 
 @dataclasses.dataclass(frozen=True)
