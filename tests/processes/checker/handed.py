@@ -235,7 +235,7 @@ class Handed:
                     yield f'its {name} is {now!r}, and was {was!r}', ()
             for suffix, name in _SET.items():
                 yield from self._still_set(seen, after, suffix, name)
-        if seen.volumes is None:
+        if seen.volumes is None or self._is_deleted(seen):
             return
         for uuid, (node, was) in self._volumes.items():
             if node == seen.node and seen.volumes.get(uuid) != was and (
@@ -244,6 +244,14 @@ class Handed:
                             for act in self._acts)):
                 yield (f'its volume {uuid} is {seen.volumes.get(uuid)!r}, '
                        f'and was {was!r}', (uuid,))
+
+    def _is_deleted(self, seen: Seen) -> bool:
+        """Return whether an operator had deleted a node by then."""
+        last = [done.what for done in self._told.done
+                if done.uuid == seen.node and done.kind == 'node'
+                and done.what in ('create', 'destroy')
+                and done.began < seen.got]
+        return last[-1:] == ['destroy']
 
     def _still_set(self, seen: Seen, after: _Next, suffix: str, name: str
                    ) -> Iterator[tuple[str, tuple[str, ...]]]:

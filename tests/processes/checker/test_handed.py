@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 import unittest
 
@@ -116,6 +117,12 @@ class HandedTestCase(unittest.TestCase):
         gone = asked('stock', 'GET', '/v1/volume/targets', 50, 200,
                      {'targets': []})
         self.assertEqual(FOUND, self.found(deleted, gone))
+        # A node that an operator deletes takes its volumes along.
+        destroyed = dataclasses.replace(wrote(45), what='destroy')
+        self.assertEqual([], self.found(deleted, destroyed, gone))
+        self.assertEqual(FOUND, self.found(
+            deleted, destroyed,
+            dataclasses.replace(destroyed, what='create'), gone))
         self.assertEqual(FOUND, self.found(deleted, volumes(
             50, **{VOLUME: 'another'})))
 
