@@ -97,7 +97,7 @@ def load_tests(loader: unittest.TestLoader, tests: Any,
                 test['xfail'] = True
         out.addTest(suitemaker.test_suite_from_dict(
             loader, path.stem, story, str(path.parent), str(uuid.uuid4()),
-            None, sys.modules[__name__], lambda: _cloud,
+            80, sys.modules[__name__], lambda: _cloud,
             handlers=[each() for each in handlers.RESPONSE_HANDLERS],
             test_loader_name=__name__))
     return out

@@ -27,6 +27,7 @@ from oslo_config import cfg
 from oslo_config import fixture as config_fixture
 from oslo_db.sqlalchemy import engines
 from oslo_policy import opts as policy_opts
+from placement import conf as placement_conf
 from placement import db_api
 from placement import deploy
 from placement import microversion
@@ -80,19 +81,18 @@ def _made(newest: str | None) -> tuple[cfg.ConfigOpts, Any]:
     :param newest: the newest version of the API, which the caller has set.
     """
     with _own_defaults():
-        made = _Placement(db=False, use_intercept=False)
+        config = config_fixture.Config(cfg.ConfigOpts())
+        config.setUp()
+        placement_conf.register_opts(config.conf)
+        # It has to be set, though the database is there already.
+        config.config(group='placement_database', connection='sqlite://')
+        made = upstream.PlacementFixture(
+            conf_fixture=config, register_opts=False, db=False,
+            use_intercept=False)
         made.setUp()
         # NOTE: or else it looks for a changed file with each request.
         policy._ENFORCER.use_conf = False
         return made.conf_fixture.conf, deploy.loadapp(made.conf_fixture.conf)
-
-
-class _Placement(upstream.PlacementFixture):
-
-    def _configure_placement(self, conf_fixture: config_fixture.Config
-                             ) -> None:
-        """Set what has to be set, though the database is there already."""
-        conf_fixture.config(group='placement_database', connection='sqlite://')
 
 
 def _connection(engine: sa.Engine) -> Any:
