@@ -297,11 +297,16 @@ class StandInIronic(ironic.Ironic):
         self._answer('document')
         node = self.there.get(uuid)
         return None if node is None else handovers.Document(
-            {'description': None, 'extra': {}, 'maintenance': node.maintenance,
+            {'description': None, 'extra': {}, 'created_at': node.enrolled_at,
+             'maintenance': node.maintenance,
              'maintenance_reason': self.why.get(uuid),
              **self.fields.get(uuid, {})}, ports={}, portgroups={},
             parts={part: self.parts.get(uuid, {}).get(part)
                    for part in parts})
+
+    def enrolled_at(self, uuid: str) -> str | None:
+        node = self.there.get(uuid)
+        return None if node is None else node.enrolled_at
 
     def put_back(self, uuid: str, method: str, path: str, body: Any,
                  ticket: str | None = None) -> None:
