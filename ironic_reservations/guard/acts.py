@@ -264,8 +264,7 @@ class Acts:
                 instance_uuid if self._vouches(node) else None,
                 required=(self._always_required
                           and asked.instance_uuid is not None),
-                act=(admit.Act.FREE if asked.instance_uuid is None
-                     else admit.Act.USE),
+                act=_act_of_bind(asked),
                 placed_instance=self._placed(node, instance_uuid),
                 bearer=bearer, permitted=permitted)
         except errors.ReservationError:
@@ -528,6 +527,17 @@ def _act(target: str) -> admit.Act:
     if target in bodies.DEPLOYS:
         return admit.Act.USE
     return admit.Act.STAY if target == _REBUILD else admit.Act.TAKE
+
+
+def _act_of_bind(asked: bodies.Bind) -> admit.Act:
+    """Return the kind of act that a patch of an instance is.
+
+    A patch that frees a node passes while the node is put back, and nothing
+    would undo other fields that it writes.
+    """
+    if asked.instance_uuid is not None:
+        return admit.Act.USE
+    return admit.Act.FREE if asked.frees else admit.Act.STAY
 
 
 def _allocation_uuid(value: str | None) -> str:
