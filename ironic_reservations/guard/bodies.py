@@ -222,9 +222,10 @@ def _empties(entry: Any) -> bool:
     if not isinstance(entry, dict) or 'from' in entry:
         return False
     path = str(entry.get('path'))
-    return (entry.get('op') == 'remove' and any(
+    removed = entry.get('op') == 'remove' and any(
         path == name or path.startswith(f'{name}/') for name in _OF_INSTANCE)
-        or path in _OF_INSTANCE and entry.get('value') in (None, {}))
+    return bool(removed or path in _OF_INSTANCE
+                and entry.get('value') in (None, {}))
 
 
 def _field(path: Any) -> str:
