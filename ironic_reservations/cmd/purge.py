@@ -45,11 +45,11 @@ def add_parser(add: Any) -> None:
 def _instant(text: str) -> datetime.datetime:
     try:
         given = datetime.datetime.fromisoformat(text)
-    except ValueError:
+        return (given.replace(tzinfo=datetime.UTC) if given.tzinfo is None
+                else given.astimezone(datetime.UTC))
+    except (ValueError, OverflowError):
         raise argparse.ArgumentTypeError(
             f'{text!r} is not a date; write it like 2026-01-31') from None
-    return (given.replace(tzinfo=datetime.UTC) if given.tzinfo is None
-            else given.astimezone(datetime.UTC))
 
 
 def _count(text: str) -> int:

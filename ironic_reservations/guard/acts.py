@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 import uuid as uuid_module
 
@@ -127,19 +128,11 @@ class Acts:
                    proof: str | None) -> wsgi.Answer:
         request = inward.rebuilt(environ, _provision_path(node.uuid),
                                  body=asked.body)
-        bearer = self._callers.bearer(node)
-        if asked.target in bodies.DEPLOYS:
-            proof, bearer = self._hinted(node, node.instance_uuid, proof)
         try:
-            admitted = admission.admit(
-                self._engine, node.uuid, proof,
-                node.instance_uuid if self._vouches(node) else None,
-                required=(self._always_required
-                          and asked.target in bodies.DEPLOYS),
-                act=_act(asked.target),
-                placed_instance=self._placed(node, node.instance_uuid),
-                bearer=bearer,
-                permitted=lambda: self._require_ironic_policy(environ, node))
+            admitted = self._admit(
+                node, node.instance_uuid, proof, _act(asked.target),
+                self._always_required and asked.target in bodies.DEPLOYS,
+                lambda: self._require_ironic_policy(environ, node))
         except errors.ReservationError as refused:
             if asked.target == 'manage' and isinstance(refused,
                                                        errors.ProofRequired):
@@ -249,9 +242,6 @@ class Acts:
 
     def _bind(self, environ: wsgi.Environ, node: callers.Node,
               asked: bodies.Bind, proof: str | None) -> wsgi.Answer:
-        instance_uuid = asked.instance_uuid or node.instance_uuid
-        proof, bearer = self._hinted(node, asked.instance_uuid, proof)
-
         def permitted() -> None:
             # Ironic applies its policy before it finds nothing below the
             # field.
@@ -259,15 +249,11 @@ class Acts:
                 environ, inward.node_path(node.uuid),
                 body=[{'op': 'remove', 'path': _NOTHING_BOUND}]))
         try:
-            admitted = admission.admit(
-                self._engine, node.uuid, proof,
-                instance_uuid if self._vouches(node) else None,
-                required=(self._always_required
-                          and asked.instance_uuid is not None),
-                act=(admit.Act.FREE if asked.instance_uuid is None
-                     else admit.Act.USE),
-                placed_instance=self._placed(node, instance_uuid),
-                bearer=bearer, permitted=permitted)
+            admitted = self._admit(
+                node, asked.instance_uuid or node.instance_uuid, proof,
+                _act_of_bind(asked),
+                self._always_required and asked.instance_uuid is not None,
+                permitted)
         except errors.ReservationError:
             permitted()
             raise
@@ -277,6 +263,36 @@ class Acts:
             environ, inward.node_path(node.uuid), body=asked.patch),
             None if asked.instance_uuid is None
             else in_flight.Act.CLEAR_INSTANCE)
+
+    def _admit(self, node: callers.Node, instance_uuid: str | None,
+               proof: str | None, act: admit.Act, required: bool,
+               permitted: Callable[[], None]) -> admission.InFlightRequest:
+        """Let a request use a node, with the hint of its server as a proof.
+
+        A server that has the node needs the hint only while somebody holds it:
+        after its lease, the node is freed without it.
+
+        :param instance_uuid: the instance that the node has or gets.
+        :param required: whether even a free node needs a reservation.
+        :param permitted: see :func:`.admission.admit`.
+        """
+        def admitted(proof: str | None,
+                     bearer: admit.Bearer) -> admission.InFlightRequest:
+            return admission.admit(
+                self._engine, node.uuid, proof,
+                instance_uuid if self._vouches(node) else None, required, act,
+                self._placed(node, instance_uuid), bearer, permitted)
+        if act is admit.Act.USE:
+            return admitted(*self._hinted(node, instance_uuid, proof))
+        try:
+            return admitted(proof, self._callers.bearer(node))
+        except errors.ProofRequired:
+            if act is admit.Act.TAKE:
+                raise
+            hint, bearer = self._hinted(node, instance_uuid, proof)
+            if hint is None:
+                raise
+            return admitted(hint, bearer)
 
     def _acts_of_patch(self, environ: wsgi.Environ, ident: str | None
                        ) -> tuple[Any, frozenset[node_acts.Act],
@@ -528,6 +544,17 @@ def _act(target: str) -> admit.Act:
     if target in bodies.DEPLOYS:
         return admit.Act.USE
     return admit.Act.STAY if target == _REBUILD else admit.Act.TAKE
+
+
+def _act_of_bind(asked: bodies.Bind) -> admit.Act:
+    """Return the kind of act that a patch of an instance is.
+
+    A patch that frees a node passes while the node is put back, and nothing
+    would undo other fields that it writes.
+    """
+    if asked.instance_uuid is not None:
+        return admit.Act.USE
+    return admit.Act.FREE if asked.frees else admit.Act.STAY
 
 
 def _allocation_uuid(value: str | None) -> str:

@@ -33,6 +33,8 @@ from ironic_reservations.model import nesting
 PROOF_KEY = 'reservation_uuid'
 PROOF_HEADER = 'OpenStack-Baremetal-Reservation'
 _INSTANCE = '/instance_uuid'
+#: Further fields that belong to an instance.
+_OF_INSTANCE = ('/instance_info', '/instance_name')
 #: Targets that do not take an available node.  All others are guarded,
 #: including those that a later Ironic may add.
 HARMLESS = frozenset((
@@ -72,6 +74,12 @@ class Bind:
 
     patch: Sequence[Any]
     instance_uuid: str | None
+
+    @property
+    def frees(self) -> bool:
+        """Whether it removes the instance, and leaves nothing behind."""
+        return all(_written_by(entry) == (None,) or _empties(entry)
+                   for entry in self.patch)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -204,6 +212,20 @@ def _written_by(entry: Any) -> tuple[Any, ...]:
     raise errors.NotCanonical(
         'A patch of instance_uuid must have only one meaning. Use the '
         f'operations "add", "replace" or "remove" on the path "{_INSTANCE}".')
+
+
+def _empties(entry: Any) -> bool:
+    """Return whether an entry of a patch empties a field of an instance.
+
+    Nova removes instance_info together with the instance.
+    """
+    if not isinstance(entry, dict) or 'from' in entry:
+        return False
+    path = str(entry.get('path'))
+    removed = entry.get('op') == 'remove' and any(
+        path == name or path.startswith(f'{name}/') for name in _OF_INSTANCE)
+    return bool(removed or path in _OF_INSTANCE
+                and entry.get('value') in (None, {}))
 
 
 def _field(path: Any) -> str:

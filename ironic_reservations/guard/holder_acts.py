@@ -64,7 +64,12 @@ class HolderActs:
 
         :param admitted: the request that was admitted.
         :param node: the node as the caller sees it.
+        :raises NotCanonical: the use changes maintenance as well.
         """
+        if handovers.MAINTENANCE in acts and (
+                admitted.lease_reservation_id or admitted.reservation_uuid):
+            with self.closed_if_lost(admitted):
+                raise _maintenance_of_lent(node)
         if admitted.lease_reservation_id is not None:
             with self.closed_if_lost(admitted):
                 acted.write(self._engine, admitted.node_uuid, acts)
@@ -128,10 +133,7 @@ class HolderActs:
         if handover is None or handovers.MAINTENANCE not in recorded:
             return request
         if request['REQUEST_METHOD'] == 'PATCH':
-            raise errors.NotCanonical(
-                f'Node {node.uuid} is reserved or leased, and its maintenance '
-                'can be set and cleared in one form only: send PUT or DELETE '
-                '/v1/nodes/<uuid>/maintenance.')
+            raise _maintenance_of_lent(node)
         if node.maintenance and not self._maintains(handover):
             raise errors.MaintenanceOfOthers(
                 f'Node {node.uuid} is in maintenance, which an operator or '
@@ -153,6 +155,13 @@ class HolderActs:
         assert self._engine.ironic is not None
         known = self._engine.ironic.maintained(handover.node_uuid)
         return known is not None and handover.maintains(known[1])
+
+
+def _maintenance_of_lent(node: callers.Node) -> errors.NotCanonical:
+    return errors.NotCanonical(
+        f'Node {node.uuid} is reserved or leased, and its maintenance '
+        'can be set and cleared in one form only: send PUT or DELETE '
+        '/v1/nodes/<uuid>/maintenance.')
 
 
 def acts_of_holder(view: host_view.HostView, actor: protection.Actor,

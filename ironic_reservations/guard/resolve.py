@@ -133,8 +133,7 @@ class Resolver:
 
     def _ask(self, environ: wsgi.Environ, kind: str, ident: str, query: str
              ) -> tuple[Any, dict[str, Any]]:
-        if '/' in ident or ident in ('', '.', '..'):
-            raise errors.InvalidValue(f'No node has the name {ident[:80]!r}.')
+        _check_segment(ident)
         outer = environ
         if self._strategy != identity.NOAUTH:
             # Without the client's identity headers, only those that Ironic's
@@ -151,3 +150,26 @@ class Resolver:
         caller = identity.about_caller(seen, outer)
         outer[identity.CALLER] = caller
         return inward.document(answer), caller
+
+
+def _check_segment(ident: str) -> None:
+    """Check that the name of an object can be a part of a path of Ironic.
+
+    A name in a body can be any string.
+
+    :raises InvalidValue: nothing has such a name.
+    :raises NotCanonical: Ironic would not use it as a name.
+    """
+    try:
+        # A path of WSGI is in Latin-1.
+        ident.encode('latin-1')
+        possible = '/' not in ident and ident not in ('', '.', '..')
+    except UnicodeEncodeError:
+        possible = False
+    if not possible:
+        raise errors.InvalidValue(
+            f'No node has the name {ascii(ident)[:80]}.')
+    if ident.startswith('__'):
+        raise errors.NotCanonical(
+            f'The name {ascii(ident)[:80]} begins with two underscores, and '
+            'Ironic would use it as the name of an attribute. Send the uuid.')

@@ -33,8 +33,9 @@ from ironic_reservations.model import mirrored_node
 
 LOG = log.getLogger(__name__)
 
-#: Ironic's status for a node that is locked or in another state.
-_LOCKED = 409
+#: Ironic's status for a node that is locked, and for an object that already
+#: exists, perhaps on another node.
+_CONFLICT = 409
 
 
 def read(engine: Engine, bookings: Collection[leases.NodeBooking]
@@ -88,10 +89,10 @@ def next_step(context: lease_context.Context, booking: leases.NodeBooking,
         try:
             handover = _put_back(context, booking, handover, step.corrections)
         except ironic_client.Refused as exc:
-            if exc.status == _LOCKED:
+            if exc.status == _CONFLICT and _is_locked(context, booking):
                 raise
             step = handover_steps.next_step(view, node, handover, now,
-                                            str(exc))
+                                            str(exc).rstrip('.'))
         else:
             failed = handover_steps.failed(step.corrections, now)
             if failed is not None:
@@ -113,7 +114,7 @@ def _put_back(context: lease_context.Context, booking: leases.NodeBooking,
         try:
             context.put_back(booking, each)
         except ironic_client.Refused as exc:
-            if not each.needless_if_refused or exc.status == _LOCKED:
+            if not each.needless_if_refused or exc.status == _CONFLICT:
                 # NOTE: the others do not depend on it.
                 refused.append(exc)
                 continue
@@ -126,6 +127,13 @@ def _put_back(context: lease_context.Context, booking: leases.NodeBooking,
     if refused:
         raise refused[0]
     return handover
+
+
+def _is_locked(context: lease_context.Context,
+               booking: leases.NodeBooking) -> bool:
+    """Return whether a node is locked, so that a refusal is not final."""
+    shown = context.ironic.settled(booking.node_uuid)
+    return shown is None or shown[1]
 
 
 def _write(engine: Engine, before: handovers.Handover,

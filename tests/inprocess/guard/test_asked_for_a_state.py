@@ -26,6 +26,7 @@ from ironic_reservations.guard import node_acts
 from tests import guarded
 from tests import leasing
 from tests import servers
+from tests import world
 
 
 @servers.also
@@ -75,6 +76,52 @@ class TestAskedForAState(guarded.TestCase):
         self.leasing.clean_up()
         for target in node_acts.OF_TARGETS:
             self.assertEqual(400, self._passed(target), target)
+
+    def test_fields_beside_an_instance_while_it_is_put_back(self) -> None:
+        """They came with the removal of the instance, and stayed for others.
+
+        Nobody is told of such a write, so nothing undoes it.
+        """
+        self.world.clock.now = leasing.at(1)
+        self.leasing.bind()
+        self.world.clock.now = leasing.at(3)
+        self.leasing.take_back(self.lease)
+        removed = {'op': 'remove', 'path': '/instance_uuid'}
+        written = {'op': 'add', 'path': '/instance_info/configdrive',
+                   'value': 'mine'}
+
+        def patch(*entries: Any) -> int:
+            return self.guard.patch(guarded.environ(
+                'PATCH', f'/v1/nodes/{self.node}', [*entries],
+                token='owner'), self.node).status
+        emptied = ({'op': 'remove', 'path': '/instance_info/image'},
+                   {'op': 'replace', 'path': '/instance_info', 'value': {}},
+                   {'op': 'remove', 'path': '/instance_name'})
+        for entries in ((written,), (removed, written), (written, removed),
+                        (removed, {'op': 'remove', 'path': '/name'}),
+                        (removed, {**written, 'value': {}}),
+                        (removed, {**emptied[1], 'value': {'a': 1}}),
+                        (removed, {**emptied[1], 'path': '/extra'})):
+            self.assertRaises(errors.ProofRequired, patch, *entries)
+        self.assertEqual(200, patch(removed))
+        self.assertEqual(200, patch(removed, *emptied))
+        self.leasing.clean_up()
+        self.assertEqual(200, patch(removed, written))
+
+    def test_maintenance_beside_an_instance(self) -> None:
+        """It had no mark of the holder, and was taken for an operator's."""
+        self.world.clock.now = leasing.at(1)
+        self.leasing.bind()
+        before = [*self.ironic.done]
+        for value in (world.new_uuid(), None):
+            self.assertRaises(errors.NotCanonical, self.guard.patch,
+                              guarded.environ(
+                'PATCH', f'/v1/nodes/{self.node}', [
+                    {'op': 'add', 'path': '/instance_uuid', 'value': value},
+                    {'op': 'add', 'path': '/maintenance', 'value': True}],
+                token='tenant'), self.node)
+        self.assertEqual((before, []), (self.ironic.done,
+                                        self.world.in_flight()))
 
     def test_no_longer_when_it_is_handed_over(self) -> None:
         """The process stood still between the check and the hand-over."""

@@ -169,6 +169,25 @@ class HintOfProjectTestCase(HintTestCase):
         self.assert_says(202, None, self.deploy(node, proof))
         self.wait_until(node, 'active')
 
+    def test_server_is_rebuilt_and_its_node_freed(self) -> None:
+        """It was deployed by its hint, and neither of these was let through.
+        """
+        node, proof = self.leased('one')
+        server = self.server('one', reservation=proof)
+        self.assert_says(200, None, self.bind(node, server))
+        self.assert_says(200, None, self.send(
+            'PATCH', f'/v1/nodes/{node}',
+            [{'op': 'remove', 'path': '/instance_uuid'}]))
+        self.assert_says(200, None, self.bind(node, server))
+        self.assert_says(202, None, self.deploy(node))
+        self.wait_until(node, 'active')
+        self.identity = with_keystone.token('one')
+        self.assertNotEqual(202, self.provision(
+            node, 'rebuild', str(uuid.uuid4())).status)
+        self.identity = with_keystone.token('nova')
+        # NOTE: it has no image, so Ironic itself answers 500.
+        self.assert_says(500, None, self.provision(node, 'rebuild'))
+
     def test_instance_that_is_no_uuid_is_no_path_in_nova(self) -> None:
         free, = self.enroll()
         self.server()

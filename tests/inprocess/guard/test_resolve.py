@@ -21,6 +21,7 @@ import uuid
 
 import testtools
 
+from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.guard import identity
 from ironic_reservations.guard import resolve
@@ -95,3 +96,12 @@ class TestResolver(testtools.TestCase):
         self.objects.failure = KeyError('gone')
         self.assertEqual('api', self._read(_UUID)[0])
         self.assertEqual([f'/v1/nodes/{_UUID}'] * 2, self.asked)
+
+    def test_names_that_no_path_can_have_are_refused(self) -> None:
+        """Such a name in a body was answered 500, as a bug of ours."""
+        for ident in ('\u4e2d', '\U0001f600', '\ufffd', '\ud800', 'a/b', '',
+                      '.', '..'):
+            self.assertRaises(errors.InvalidValue, self._read, ident)
+        for ident in ('__class__', '__init__'):
+            self.assertRaises(errors.NotCanonical, self._read, ident)
+        self.assertEqual([], self.asked)

@@ -98,6 +98,31 @@ class TestActs(leases.TestCase):
         self.soon()
         self.assert_status(leases.STATUS.TERMINATED, self.made)
 
+    def test_conflict_that_no_lock_causes_keeps_no_node(self) -> None:
+        """A holder gave what it had removed to another node, for ever.
+
+        Ironic answers 409 to a connector that another node has by then, as it
+        does while a node is locked.
+        """
+        acted.write(self.engine, self.node, ('/description',))
+        self.ironic.fields[self.node] = {'description': 'his'}
+
+        def put_back(*_):
+            raise ironic.Refused(409, 'another node has it already')
+        self.patch(self.ironic, 'put_back', put_back)
+        # NOTE: a locked node is tried again, and nothing is told.
+        self.ironic.refuses.add(self.node)
+        self.work_at(4)
+        self.assertFalse(self.lease(self.made).degraded)
+        self.ironic.refuses.clear()
+        self.soon()
+        over = self.lease(self.made)
+        self.assertTrue(over.degraded)
+        self.assertIn('another node has it already', over.waiting)
+        self.ironic.change(self.node, maintenance=True)
+        self.soon()
+        self.assert_status(leases.STATUS.TERMINATED, self.made)
+
     def _settles(self):
         return self._handover().settles_at - self.world.clock()
 
