@@ -9,10 +9,10 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""Client for Keystone: the projects that do not exist any more.
+"""Client for Keystone: finds projects that do not exist any more.
 
-If Keystone does not answer, or does not show projects to our user, that proves
-nothing: then no project is reported as gone.
+No project is reported as gone while Keystone does not answer, or does not show
+projects to our user.
 """
 
 from __future__ import annotations

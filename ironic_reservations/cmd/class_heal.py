@@ -103,7 +103,7 @@ def _status(results: Sequence[class_heal.Result]) -> int:
 
 def _shown(healing: Iterator[class_heal.Result],
            total: int) -> Iterator[class_heal.Result]:
-    """Show the progress apart from the printed result."""
+    """Yield the results, and show the progress on standard error."""
     console = rich.console.Console(stderr=True)
     if console.is_terminal:
         with rich.progress.Progress(

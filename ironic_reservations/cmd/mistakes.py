@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Checks of an installation: usual mistakes, and what to do about each."""
+"""Checks of an installation for usual mistakes, each with a remedy."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ IRONIC_CONFIG = cfg.StrOpt(
 
 
 def _found(code: upgradecheck.Code, *sentences: str) -> upgradecheck.Result:
-    """Return a result: success if there is nothing to say."""
+    """Return the result of a check: success if there are no sentences."""
     return upgradecheck.Result(
         code if sentences else upgradecheck.Code.SUCCESS,
         ' '.join(sentences) or None)
@@ -54,7 +54,7 @@ def _passed(sentence: str | None = None) -> upgradecheck.Result:
 
 
 def names(conf: cfg.ConfigOpts) -> upgradecheck.Result:
-    """Check that each line of the files sets an option."""
+    """Check that each line of the configuration files sets an option."""
     return _found(upgradecheck.Code.WARNING, *ignored.lines(conf))
 
 
@@ -187,7 +187,7 @@ def host_clock(conf: cfg.ConfigOpts) -> upgradecheck.Result:
 
 
 def reconciler(conf: cfg.ConfigOpts) -> upgradecheck.Result:
-    """Check that a process follows the nodes of Ironic."""
+    """Check that a process mirrors the nodes of Ironic."""
     database = connection.Database(conf)
     # Without a limit, so that a clock that is off has one result alone.
     now = db_clock.DatabaseClock(database)
@@ -209,7 +209,7 @@ def reconciler(conf: cfg.ConfigOpts) -> upgradecheck.Result:
 
 
 def guard(conf: cfg.ConfigOpts) -> upgradecheck.Result:
-    """Check that Ironic has the guard, and where."""
+    """Check that the guard is installed in Ironic, at the right place."""
     files = ([conf.ironic_config] if conf.ironic_config
              else cfg.find_config_files('ironic'))
     if not files:
@@ -240,7 +240,7 @@ def guard(conf: cfg.ConfigOpts) -> upgradecheck.Result:
 
 
 def own_database(conf: cfg.ConfigOpts) -> upgradecheck.Result:
-    """Check that the database is not Ironic's."""
+    """Check that Ironic does not use the same database."""
     files = ([conf.ironic_config] if conf.ironic_config
              else cfg.find_config_files('ironic'))
     used = _of_ironic(files).database.connection if files else None

@@ -37,7 +37,7 @@ class Taken:
 
 def nobodys(table: sa.Table,
             now: datetime.datetime) -> sa.ColumnElement[bool]:
-    """Return the condition that no process has claimed rows."""
+    """Return the condition that a row is not claimed."""
     return sa.or_(table.c.claimed_until.is_(None),
                   table.c.claimed_until <= now)
 

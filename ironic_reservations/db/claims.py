@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``claims``: tasks that one process at a time does for all.
+"""Rows of ``claims``: tasks that only one process at a time works on.
 
 Rows of ``features.keys`` share the table. A row of any kind is
 without effect once it has expired, and is deleted.

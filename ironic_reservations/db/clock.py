@@ -200,7 +200,7 @@ class DatabaseClock:
             self._own.close()
 
     def _look(self) -> threading.Thread:
-        """Start a measurement, unless one is running."""
+        """Start a measurement on another thread, unless one is running."""
         if self._pid != os.getpid():
             self._begin_process()
         with self._lock:

@@ -35,7 +35,7 @@ def is_full(driver: BaseException) -> bool:
 
 
 def refused_commit(driver: BaseException) -> bool:
-    """Return whether a COMMIT that failed so has certainly done nothing.
+    """Return whether a COMMIT with this error has certainly done nothing.
 
     SQLite has not written its mark of the commit, and PostgreSQL aborts the
     transaction. MariaDB may already have told other servers of it.

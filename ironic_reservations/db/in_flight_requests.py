@@ -78,7 +78,7 @@ def read_busy(connection: sa.Connection,
 
 def read_used(connection: sa.Connection,
               node_uuids: Collection[str] | None = None) -> frozenset[str]:
-    """Return the nodes that may be in use without an end.
+    """Return the nodes that a request in flight may put to use.
 
     An unknown request of a lost history only delays the next use of a node.
     """
@@ -294,9 +294,9 @@ def write_seen(connection: sa.Connection, row: in_flight.InFlight,
 
 def shown_elsewhere(connection: sa.Connection, reservation_uuid: str,
                     token: str) -> bool:
-    """Return whether another request in flight contains a proof.
+    """Return whether another request in flight has the same proof.
 
-    :param token: of the request that does not count.
+    :param token: the token of the request that is not counted.
     """
     # SELECT id FROM in_flight_requests WHERE reservation_uuid = ?
     #   AND token <> ? LIMIT 1

@@ -162,7 +162,7 @@ def _first(query: sa.Select[Any], marker: leases.Lease | None,
 
 
 def _matching(chosen: leases.Filter) -> Iterator[sa.ColumnElement[bool]]:
-    """Return the conditions of a filter but for the status."""
+    """Return the conditions of a filter, except the one on the status."""
     if chosen.name is not None:
         yield _s.name == chosen.name
         # MariaDB ignores spaces at the end, so something else has to be there.

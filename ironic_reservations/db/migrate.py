@@ -143,7 +143,8 @@ def downgrade(database: db_connection.Database, revision: str,
 
     :param accept_loss: drop tables and columns even if they contain data.
     :param wait: as for :func:`upgrade`.
-    :raises WouldLoseRows: they contain data, and ``accept_loss`` is false.
+    :raises WouldLoseRows: a table or column to drop contains data, and
+        ``accept_loss`` is false.
     :raises UnknownRevision: as for :func:`upgrade`.
     """
     check_known(database)

@@ -9,7 +9,7 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""Rows of ``observations``: since when checks have had no break."""
+"""Rows of ``observations``: the time without a break between checks."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def _of_psycopg2(extensions: Any, begin: str, seconds: float) -> Any:
 
 @functools.cache
 def _of_psycopg(driver: Any, begin: str, seconds: float) -> Any:
-    """Return the same for psycopg 3, which waits in one method."""
+    """Return a class of connections with limits, of psycopg 3."""
     idle = driver.pq.TransactionStatus.IDLE
 
     class Cursor(driver.Cursor):  # type: ignore[misc]

@@ -74,7 +74,8 @@ def read_being_made(connection: sa.Connection, uuid: str,
                     unconfirmed: Collection[conditions.Condition]) -> bool:
     """Return whether a reservation is not confirmed yet.
 
-    :param unconfirmed: the conditions that it is not, of which one is enough.
+    :param unconfirmed: conditions; a reservation that meets any of them is not
+        confirmed.
     """
     # SELECT id FROM reservations WHERE uuid = ? AND immediate = 1
     #   AND (its hold is being written)

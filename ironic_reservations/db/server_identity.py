@@ -82,10 +82,11 @@ def present() -> sa.ColumnElement[str]:
 
 
 def find_out(engine: sa.Engine) -> None:
-    """Do without the identity where PostgreSQL refuses it to this user.
+    """Check whether PostgreSQL refuses the identity to this user.
 
-    Servers of a provider may lack the functions, or not let users call them.
-    It is found out before the first statement of an engine.
+    The servers of some cloud providers lack the functions, or do not let users
+    call them. The check is made before the first statement of an engine; after
+    a refusal, the identity is not used.
     """
     def on_first_connect(connection: Any, record: Any) -> None:
         try:

@@ -55,7 +55,8 @@ def make(file: pathlib.Path) -> None:
     the process on it, also the locks of SQLite's connections; another process
     then deletes the log to which these connections still write.
 
-    :raises OSError: it cannot be created; its file name is the folder.
+    :raises OSError: it cannot be created; ``filename`` of the error is the
+        folder.
     """
     file = file.resolve()
     if file.exists():

@@ -176,7 +176,7 @@ class Rows(Record[_T]):
                      for name, column in self._columns.items())
 
     def _values(self, row: _T, names: Mapping[str, str]) -> dict[str, Any]:
-        """Return values of columns, from the names of fields to theirs."""
+        """Return values of columns."""
         return {key: self._encode[name](getattr(row, name))
                 if name in self._encode else getattr(row, name)
                 for name, key in names.items()}

@@ -79,7 +79,7 @@ class UnknownRoutes:
                         for entry in engine.conf.guard.open_routes]
 
     def opened(self, method: str, names: Sequence[str]) -> bool:
-        """Return whether the operator has allowed such requests.
+        """Return whether the operator allows a request in open_routes.
 
         :param names: the segments of the path without ``v1``.
         """

@@ -23,12 +23,14 @@ from ironic_reservations.model import in_flight
 
 @dataclasses.dataclass(frozen=True)
 class Correction:
-    """A request to Ironic that puts something back.
+    """A request to Ironic that puts a value back.
 
     :ivar what: the name of the value that is put back, for people.
-    :ivar path: below the node; with a leading slash, of the API.
-    :ivar cleared: the act that needs nothing else, once this is done.
-    :ivar cleans: whether a cleaning before it does not count.
+    :ivar path: a path below the node; with a leading slash, a path of the API.
+    :ivar cleared: the act of the holder that is completely undone by this
+        request.
+    :ivar cleans: whether the node has to be cleaned after it, even if it was
+        before.
     :ivar needless_if_refused: whether a refusal, but for a lock, shows that
         there is nothing to put back.
     :ivar in_use: whether Ironic does all of it only on a node that is
@@ -48,10 +50,10 @@ class Correction:
 
     @property
     def act(self) -> in_flight.Act | None:
-        """The act of its ticket.
+        """The act of its ticket; ``None``: it needs no ticket.
 
-        NOTE: a volume has a uuid of its own, so that a request that is late
-        changes no other.
+        A path of the API contains the uuid of a volume or a port, so that a
+        late request changes no other object.
         """
         if self.path.startswith('/'):
             return None

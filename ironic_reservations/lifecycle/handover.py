@@ -181,7 +181,7 @@ def _available(handover: handovers.Handover,
 
 def _failed(handover: handovers.Handover,
             node: mirrored_node.Node) -> Next:
-    """Return the next step for a node in any other state."""
+    """Return the next step for a node in a state without another rule."""
     failed = node.provision_state == node_condition.CLEAN_FAILED
     if handover.phase in _NOT_CLEANED and node_condition.manages(
             node) and (failed or _led_away(handover)):
@@ -214,7 +214,7 @@ def failed(found: Collection[correction.Correction],
 
 
 def _led_away(handover: handovers.Handover) -> bool:
-    """Return whether the holder of a node has made it undeployable."""
+    """Return whether an act of its holder may prevent deploys of a node."""
     return not _LEADS_AWAY.isdisjoint(handover.acts)
 
 

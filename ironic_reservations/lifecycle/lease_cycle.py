@@ -114,7 +114,7 @@ def lacks_lessee(booking: leases.NodeBooking,
 
 def event(lease: leases.Lease,
           kind: leases.EventType) -> leases.Event | None:
-    """Return the event of a kind, ``None`` without one."""
+    """Return the event of a kind; ``None`` if the lease has no such event."""
     return next((each for each in lease.events if each.type is kind), None)
 
 

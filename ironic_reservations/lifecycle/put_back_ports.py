@@ -38,8 +38,8 @@ def corrections(lent: handovers.Document,
                 now: handovers.Document) -> Iterator[correction.Found]:
     """Return the requests that put ports and their groups back.
 
-    NOTE: Ironic deletes no group with ports, and adds ports to groups that
-    are there.
+    Ironic does not delete a group that has ports, and adds a port only to a
+    group that exists.
     """
     if (lent.ports is None or lent.portgroups is None or now.ports is None
             or now.portgroups is None):

@@ -34,10 +34,10 @@ class Node:
     :ivar properties: the sizes in Ironic, as pairs of a name and a value.
     :ivar powered: whether Ironic knows the power state, if that was read; it
         is not mirrored.
-    :ivar inventories: those of a compute host in Placement, as pairs of a
-        class and an inventory; ``None`` for a node of Ironic.
-    :ivar enrolled_at: the time of the enrolment, as Ironic writes it; with
-        another time it is another node with the same uuid.
+    :ivar inventories: the inventories of a compute host in Placement, as pairs
+        of a class and an inventory; ``None`` for a node of Ironic.
+    :ivar enrolled_at: the time of the enrolment, as Ironic writes it; a
+        different time shows that it is another node with the same uuid.
     """
 
     uuid: str

@@ -227,7 +227,7 @@ def suspends(node: Node) -> str | None:
 
 
 def in_state(node: Node) -> str:
-    """Return the state of a node in words."""
+    """Return the state of a node as the end of a sentence."""
     return f'is in the state {node.provision_state}'
 
 
@@ -277,7 +277,7 @@ def undeploys(node: Node) -> bool:
 
 
 def held(node: Node) -> bool:
-    """Return whether a deploy or service step holds a node."""
+    """Return whether a deploy or service step on a node waits for the user."""
     return _state(node.provision_state).held
 
 

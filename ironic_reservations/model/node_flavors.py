@@ -102,7 +102,7 @@ def read(document: Mapping[str, Any]) -> flavors.Flavor:
 
 
 def shown(flavor: flavors.Flavor) -> dict[str, Any]:
-    """Return a flavor as Nova's API shows it, without its names."""
+    """Return a flavor as Nova's API shows it, without its name and id."""
     return {**{key: getattr(flavor, field) for field, key in _SIZES.items()},
             'extra_specs': dict(flavor.extra_specs)}
 

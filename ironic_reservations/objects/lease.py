@@ -12,7 +12,7 @@
 
 """A lease as notifications contain it.
 
-Keys that Blazar's notifications have, too, have the same names and meaning.
+Keys of Blazar's notifications have the same names and meanings here.
 """
 
 from __future__ import annotations

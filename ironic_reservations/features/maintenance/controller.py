@@ -42,7 +42,7 @@ _PATH = f'/v{versions.MAJOR}/maintenances'
 
 
 class MaintenancesController(rest.Controller):
-    """The maintenance windows."""
+    """Creates, lists and ends maintenance windows."""
 
     _policy = 'reservation:maintenance:'
 

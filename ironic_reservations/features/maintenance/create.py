@@ -104,8 +104,8 @@ class Planned:
     :ivar bound: the holders of its nodes at its start.
     :ivar moves: the bookings that get other nodes.
     :ivar cannot_move: the bookings for which there is no other node.
-    :ivar reasons: why it is refused, if it is.
-    :ivar lease_ids: the ids of leases by that of their reservations.
+    :ivar reasons: the reasons of the refusal, if it is refused.
+    :ivar lease_ids: the ids of leases by the ids of their reservations.
     :ivar slides: the leases whose dates change.
     """
 
@@ -231,7 +231,7 @@ class _Plan:
             nodes=tuple(each)))
 
     def named(self, uuid: str) -> str:
-        """Return the name of a node with its uuid."""
+        """Return the name and the uuid of a node, for a sentence."""
         return self._told.get(uuid, uuid)
 
     def _nodes(self, known: Mapping[str, mirrored_node.Node],

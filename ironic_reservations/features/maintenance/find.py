@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Show maintenance windows, and end them."""
+"""Read maintenance windows, and end them."""
 
 from __future__ import annotations
 

@@ -10,17 +10,17 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Leases that use none of their nodes: warned, then released.
+"""Warns about unused nodes of leases, and releases them later.
 
 The guard raises the generation of a node before it passes a deploy to Ironic.
 A release reads the generations first, then the rows of the nodes, then the
 nodes in Ironic, and names the generations in its commit.  So if a deploy and a
 release happen at the same moment, the second one fails.
 
-The time counts while a node can be deployed without a break. Each pass over
-the mirror records its time, and the nodes that can be deployed. If a pass is
-missed, since Ironic, the database or the reconciler is down, this is a break
-for all nodes.
+The time counts as long as the node can be deployed without a break. Each pass
+over the mirror records its time, and the nodes that can be deployed. If a pass
+is missed, since Ironic, the database or the reconciler is down, this is a
+break for all nodes.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def gap(conf: cfg.ConfigOpts) -> datetime.timedelta:
 
 
 def wake(engine: Engine) -> None:
-    """Write the nodes that can be deployed; wake leases that may lose some.
+    """Write the nodes that can be deployed, and wake the leases concerned.
 
     Call it right after an update of the mirror.
 
@@ -322,7 +322,7 @@ def _less(reservation: leases.LeaseReservation, gone: Collection[str],
 
 
 def _ended(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
-    """Return a lease that ends now, by itself, like other leases."""
+    """Return a lease with its end set to now."""
     return dataclasses.replace(
         lease, end=now, updated_at=now,
         before_end=None if lease.before_end is None

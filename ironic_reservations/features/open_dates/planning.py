@@ -21,12 +21,13 @@ plan can be changed into a plan in which each begins at such an instant; in the
 order of their starts, each begins at the end of an earlier placed one. All
 orders of the demands are tried, and for each demand the beginning of its
 window and each instant at which any booking ends: if there is a plan, one of
-these combinations is a plan. If all have been tried and no search gave up,
-there is no plan. If some starts were not permitted, other starts might be, so
-nothing is proved.
+these combinations is a plan. If all have been tried within the limits, there
+is no plan. If some starts were not permitted, starts that were not tried might
+be permitted, so nothing is proved.
 
-All plans share one budget of work, and each gets a part of it. So together
-they take no longer than a few hard plans, and work remains for other starts.
+All plans share one budget of work, of which each gets a part. So together they
+take no longer than a few hard plans, and a hard plan does not use up the
+budget of the others.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Sliding:
     :ivar demands: with the same start and the same end.
     :ivar earliest: the earliest start.
     :ivar latest: the latest start.
-    :ivar preferred: the present start; ``None``: none.
+    :ivar preferred: the present start; ``None``: it has none.
     """
 
     demands: _Demands
@@ -84,7 +85,8 @@ class Slid:
     """A plan, and the starts of the sliding demands in it.
 
     :ivar starts: in the order in which the demands were given.
-    :ivar plan: grants the firm demands, and then the sliding ones.
+    :ivar plan: the plan, with grants for the firm demands first, then for the
+        sliding ones.
     """
 
     starts: tuple[int, ...]
@@ -108,8 +110,9 @@ def slide(now: timeline.Timeline, firm: Sequence[bookings.Demand],
     :param grain: starts that are a multiple of it are tried first.
     :param tries: the maximum number of plans.
     :param units: the maximum work of all plans together.
-    :param permits: returns whether sliding demands, by their numbers, may have
-        given starts; if not, it refuses each superset.
+    :param permits: returns whether sliding demands, given by their indexes,
+        may have these starts; if it refuses them, it also refuses any
+        superset.
     :param late: returns whether the time for the search is over.
     :returns: the plan; if there is none, whether that is proved.
     """
@@ -152,7 +155,7 @@ class _Search:
         return self._proved if found is None else found
 
     def _plan(self, starts: dict[int, int]) -> plans.Plan | None:
-        """Plan the firm demands and the placed ones, within the limits."""
+        """Plan the firm demands, and the sliding demands at given starts."""
         if self._is_over():
             return None
         self._tries -= 1
@@ -177,7 +180,8 @@ class _Search:
     def _may(self, starts: dict[int, int]) -> bool:
         """Return whether starts are permitted.
 
-        If not, other starts that are not tried might be permitted.
+        After a refusal nothing is proved, since starts that are not tried
+        might be permitted.
         """
         self._left.left -= _CHECK
         if self._permits(starts):

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``usage_periods``: when nodes were promised, bound and deployed.
+"""Rows of ``usage_periods``: the times of promised, bound and used nodes.
 
 Rows of promised and bound nodes are written by the transaction that deletes
 the bookings. A row of a deployed node is written when the deployment is

@@ -38,7 +38,8 @@ class UsageRequest:
 
     :ivar first: the first day, in UTC; ``None``: :data:`DAYS` before the last.
     :ivar last: the last day; ``None``: today.
-    :ivar project_id: the project; ``None``: usage without a project.
+    :ivar project_id: the project; ``None``: the usage of leases without a
+        project.
     :ivar every: whether all projects are requested.
     :ivar by: the properties by which the rows are grouped.
     """

@@ -229,13 +229,13 @@ class CalendarApp:
 
 
 def _alone(environ: wsgi.Environ) -> wsgi.Environ:
-    """Copy a request without other credentials than the session's."""
+    """Copy a request without its credentials and the headers of proxies."""
     return {key: value for key, value in environ.items()
             if key not in _OTHERS}
 
 
 def _check_plain(environ: wsgi.Environ, below: str) -> None:
-    """Raise unless a path has only one interpretation."""
+    """Check that a path has only one interpretation."""
     raw = next((environ[key] for key in _RAW if environ.get(key)), '')
     if not _PLAIN.fullmatch(below) or _ENCODED.search(
             str(raw).partition('?')[0]):
@@ -308,7 +308,7 @@ def secured(answer: wsgi.Answer) -> wsgi.Answer:
 
 
 def for_page(answer: wsgi.Answer) -> wsgi.Answer:
-    """Return an answer of the API without headers that are not for a page."""
+    """Return an answer of the API without headers that disturb a page."""
     return wsgi.Answer(answer.status, [
         (name, value) for name, value in answer.headers
         if name.lower() not in _NOT_FOR_PAGES], answer.body, answer.reason)

@@ -52,8 +52,8 @@ _BCRYPT_BYTES = 72
 class PasswordFile:
     """Signs users in with the passwords in a file.
 
-    :param path: of the file, in Apache's format, with bcrypt.
-    :param lifetime: of a session, in seconds.
+    :param path: the path of the file, which has Apache's format, with bcrypt.
+    :param lifetime: the lifetime of a session, in seconds.
     """
 
     name = 'http_basic'

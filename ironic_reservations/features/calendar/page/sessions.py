@@ -77,4 +77,4 @@ class Strategy(Protocol):
         """
 
     def sign_out(self, value: str) -> None:
-        """End a session, apart from its cookie."""
+        """End a session; the caller removes the cookie."""

@@ -10,8 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Chooses the sign-in for users of the calendar: that of callers of the API.
-"""
+"""Chooses how users of the calendar sign in, as for callers of the API."""
 
 from __future__ import annotations
 
