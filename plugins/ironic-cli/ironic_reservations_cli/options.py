@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""The classic options, each with its environment variables."""
+"""The options of the old client, each with its environment variables."""
 
 from __future__ import annotations
 
@@ -79,9 +79,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def connect(given: argparse.Namespace) -> v1_client.Client:
-    """Return an Ironic client as the options say.
+    """Return an Ironic client for the options.
 
-    :raises ironicclient.exc.CommandError: they do not say where to.
+    :raises ironicclient.exc.CommandError: the options contain no endpoint.
     """
     values: dict[str, Any] = {
         name: getattr(given, name) for name, *_ in _VALUES

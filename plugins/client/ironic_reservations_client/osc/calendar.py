@@ -71,7 +71,7 @@ class ShowCalendar(zone.ChartCommand):
 
     def chart(self, parsed_args: argparse.Namespace,
               shown: dict[str, Any]) -> calendar_chart.CalendarChart:
-        """Return the bars, and the rows."""
+        """Return the chart of the calendar."""
         return calendar_chart.CalendarChart(shown, parsed_args.local)
 
     def produce_output(self, parsed_args: argparse.Namespace,
@@ -110,10 +110,10 @@ class ShowCalendar(zone.ChartCommand):
 
     def _again(self, parsed_args: argparse.Namespace
                ) -> tuple[calendar_chart.CalendarChart | None, str | None]:
-        """Wait, and ask again.
+        """Wait, and request the calendar again.
 
-        :returns: the chart, if something has changed; and the reason for
-            which the service could not be asked.
+        :returns: the chart, if the calendar has changed; and the error, if the
+            request has failed.
         """
         time.sleep(parsed_args.watch)
         try:

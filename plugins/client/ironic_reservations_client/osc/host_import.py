@@ -85,7 +85,7 @@ class ImportHosts(base.Command, command.ShowOne):
 
 def _nodes(client: Any,
            parsed_args: argparse.Namespace) -> tuple[list[Any], int]:
-    """Return the nodes, and the number of names that no node has."""
+    """Return the nodes, and the number of names without a node."""
     fields = ['uuid', 'name']
     found: list[Any] = []
     if parsed_args.nodes:

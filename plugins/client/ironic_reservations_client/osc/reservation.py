@@ -267,7 +267,7 @@ def _fields(parsed_args: argparse.Namespace) -> list[str] | None:
 
 def _names(client: Any, parsed_args: argparse.Namespace,
            found: Iterable[reservation.Reservation]) -> dict[str, str]:
-    """Return the names of the nodes of reservations, if a table is shown."""
+    """Return the names of the nodes of reservations; empty without a table."""
     if parsed_args.formatter != 'table':
         return {}
     return nodes.names(client, {
