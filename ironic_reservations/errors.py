@@ -71,7 +71,7 @@ class Unauthorized(ReservationError):
 
 
 class Forbidden(ReservationError):
-    """The policy does not let this caller do that."""
+    """The policy does not allow the request."""
 
     status, code = 403, 'identity.forbidden'
 

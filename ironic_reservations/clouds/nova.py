@@ -62,8 +62,8 @@ _DELETING = ('deleting', 'force-deleting', 'soft-deleting')
 class Flavor:
     """A flavor.
 
-    :ivar ram_mb: in MiB; so is ``swap_mb``.
-    :ivar disk_gb: in GiB; so is ``ephemeral_gb``.
+    :ivar ram_mb: the memory in MiB; ``swap_mb`` likewise.
+    :ivar disk_gb: the disk in GiB; ``ephemeral_gb`` likewise.
     """
 
     id: str
@@ -117,7 +117,7 @@ class Server:
 class Migration:
     """A resize or migration of a server, with a consumer in Placement.
 
-    :ivar uuid: also the uuid of the consumer in Placement that keeps the
+    :ivar uuid: the uuid, also of the consumer in Placement that keeps the
         previous allocations of the server.
     :ivar server: the uuid of the server.
     :ivar hosts: the names of its source and its target hypervisor.

@@ -56,7 +56,8 @@ Resources = Mapping[str, int]
 class AllocationRequest:
     """The allocations that a consumer should have.
 
-    :ivar allocations: by provider; empty removes all.
+    :ivar allocations: the resources by provider; an empty mapping removes all
+        allocations.
     :ivar generation: the generation of the consumer; ``None``: it does not
         exist.
     :ivar consumer_type: ignored if Placement does not support types; with

@@ -163,7 +163,7 @@ def read_briefs(connection: sa.Connection, lease_ids: Collection[str]
                 ) -> dict[str, frozenset[lease_parts.Brief]]:
     """Return the changeable values of the bookings of leases.
 
-    :returns: by lease ID; leases without bookings are left out.
+    :returns: the values by lease ID; leases without bookings are left out.
     """
     # SELECT lease_id, id, node_uuid, ... FROM reservations
     #   JOIN lease_reservations ... WHERE lease_id IN (...)
@@ -371,7 +371,7 @@ def update_state(connection: sa.Connection,
 def update_warned(connection: sa.Connection,
                   bookings: Collection[leases.NodeBooking],
                   warned_at: datetime.datetime) -> None:
-    """Write when the owner was warned that unused nodes are released.
+    """Write the time of the warning that unused nodes are released.
 
     :raises Conflict: one of the bookings has changed.
     """

@@ -23,7 +23,7 @@ _DISTRIBUTIONS = {'pymysql': 'PyMySQL', 'MySQLdb': 'mysqlclient',
 
 
 def of(failure: errors.DatabaseUnavailable) -> str:
-    """Return the cause of a failure, and what to do if that is known.
+    """Return the cause of a failure, with the remedy if it is known.
 
     The text may contain addresses and names of files, so it is not sent to
     clients.

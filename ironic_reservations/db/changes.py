@@ -138,8 +138,8 @@ def read_old(connection: sa.Connection, kept: int,
              most: int) -> int | None:
     """Return the highest number of the rows to purge.
 
-    :param kept: how many numbers to keep.
-    :param most: how many numbers to purge at once.
+    :param kept: the number of latest numbers to keep.
+    :param most: the maximum number of numbers to purge at once.
     :returns: ``None`` if there is nothing to purge.
     """
     # SELECT MIN(seq), MAX(seq) FROM changes

@@ -114,7 +114,7 @@ def read_over(connection: sa.Connection, now: datetime.datetime,
               limit: int) -> list[str]:
     """Return the names of the claims that expired first.
 
-    :param limit: how many to return at most.
+    :param limit: the maximum number of names.
     """
     # SELECT name FROM claims WHERE expires_at <= ? ORDER BY expires_at LIMIT ?
     return list(connection.execute(

@@ -95,7 +95,7 @@ class DatabaseClock:
 
     :param database: the database; the clock uses a connection of its own, so
         that it works while all others are in use.
-    :param max_skew: by how many seconds this host's wall clock may differ
+    :param max_skew: the seconds by which this host's wall clock may differ
         before the clock refuses to return the time; 0: no limit.
     :param timer: a monotonic clock, in seconds.
     :param host: the wall clock; by default that of this host.

@@ -208,8 +208,8 @@ class Database:
 
         In SQLite itself, a waiting writer sleeps and tries again, with pauses
         that grow, so that on a busy machine a thread may wait for half a
-        minute. A thread that has waited here for the limit goes on, and SQLite
-        reports the conflict.
+        minute. After the limit, a waiting thread continues, and SQLite reports
+        the conflict.
         """
         queued = (self.engine.dialect.name == 'sqlite'
                   and self._turn.acquire(timeout=self._limits.lock))

@@ -86,7 +86,7 @@ def begin(connection: sa.Connection, known: int | None,
 
     :param known: the generation of the lost history, 0 if it is not known;
         ``None``: another history has begun, regardless of the row.
-    :param until: when Ironic is asked about the nodes.
+    :param until: the time at which Ironic is asked about the nodes.
     :returns: ``False`` if another process has written it first.
     """
     # UPDATE histories SET generation = CASE WHEN generation < ? THEN ?

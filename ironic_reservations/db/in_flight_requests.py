@@ -68,8 +68,8 @@ def read_busy(connection: sa.Connection,
               ) -> dict[str, datetime.datetime]:
     """Return the nodes with requests in flight.
 
-    :returns: by node uuid, the latest time for the answer to its last request;
-        once it has passed, the outcome is unknown.
+    :returns: the latest time for the answer to the last request, by node uuid;
+        after this time, the outcome is unknown.
     """
     rows = (connection.execute(_BUSY) if node_uuids is None
             else connection.execute(_BUSY_OF, {'uuids': list(node_uuids)}))
@@ -139,7 +139,7 @@ def insert_unknown(connection: sa.Connection, until: datetime.datetime,
 
     Its token is the uuid of the node, so that a node has one such row.
 
-    :param until: when Ironic is asked about the nodes.
+    :param until: the time at which Ironic is asked about the nodes.
     :param node_uuid: the only node; ``None``: all.
     """
     # INSERT INTO in_flight_requests (...) SELECT uuid, uuid, ... FROM nodes

@@ -86,7 +86,8 @@ def version(database: db_connection.Database) -> str | None:
 def check_known(database: db_connection.Database) -> None:
     """Check that this release knows the revision of the database.
 
-    :raises UnknownRevision: it does not, and so cannot use the schema.
+    :raises UnknownRevision: this release does not know the revision, and
+        cannot use the schema.
     """
     _check_known(version(database))
 

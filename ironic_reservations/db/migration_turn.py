@@ -74,11 +74,11 @@ class StillTaken(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Pace:
-    """How often the row is written and read.
+    """The intervals at which the row is written and read.
 
     :ivar beat: the pause of the holder, in seconds.
     :ivar pause: the pause of a waiting migration, in seconds.
-    :ivar looks: how many reads have to find the row unchanged.
+    :ivar looks: the number of reads that have to find the row unchanged.
     """
 
     beat: float = 2.0
@@ -99,9 +99,10 @@ class _Seen:
 
 
 class Turn:
-    """The turn, which is taken by :meth:`take`.
+    """The turn of one migration, taken in the block of :meth:`taken`.
 
-    :param engine: of connections that see what all nodes have committed.
+    :param engine: an engine whose connections see the commits of all nodes of
+        the cluster.
     """
 
     def __init__(self, engine: sa.Engine, pace: Pace | None = None) -> None:

@@ -38,9 +38,10 @@ class Observation:
 
     def unbroken(self, now: datetime.datetime, gap: datetime.timedelta
                  ) -> datetime.datetime | None:
-        """Return since when there has been no break, ``None`` in a break.
+        """Return the time of the first check after the last break.
 
-        :param gap: the longest time between two checks without a break.
+        :param gap: the longest time between two checks without a break. The
+            result is ``None`` if the last check is longer ago.
         """
         return self.since if now - self.looked_at <= gap else None
 

@@ -107,7 +107,7 @@ def count_written(connection: sa.Connection, kind: notices.Kind,
                   ) -> dict[str, int]:
     """Count the notices of a kind by lease, each once for all receivers.
 
-    :param since: only notices that were written after this time count.
+    :param since: the time after which the counted notices were written.
     """
     # SELECT lease_id, COUNT(DISTINCT notice_id) FROM outbox
     #   WHERE lease_id IN (...) AND kind = ? AND created_at > ?
@@ -126,8 +126,8 @@ def read_arrived(connection: sa.Connection, notice_ids: Collection[str]
                  ) -> dict[str, datetime.datetime | None]:
     """Return the time when notices were delivered to the last receiver.
 
-    :returns: by notice id; ``None``: a receiver still waits for it. Notices
-        without receivers, and purged ones, are left out.
+    :returns: the times by notice id; ``None``: a receiver has not got the
+        notice yet. Notices without receivers and purged notices are left out.
     """
     # SELECT notice_id, COUNT(due_at), MAX(done_at) FROM outbox
     #   WHERE notice_id IN (...) GROUP BY notice_id
@@ -286,7 +286,7 @@ def any_old(connection: sa.Connection,
             purged: datetime.datetime) -> bool:
     """Return whether there are notices to give up or to purge.
 
-    :param given_up: by channel: unsent notices written before this time are
+    :param given_up: a time by channel; unsent notices written before it are
         given up.
     :param purged: notices that were sent or given up before this time are
         purged.
@@ -306,7 +306,7 @@ def give_up(connection: sa.Connection,
             limit: int) -> list[tuple[notices.Notice, str | None]]:
     """Abandon unclaimed notices written before an instant.
 
-    :param before: that instant, by channel.
+    :param before: the instant, by channel.
     :returns: the notices, each with its last error.
     """
     # SELECT ... FROM outbox WHERE due_at IS NOT NULL AND created_at < ?

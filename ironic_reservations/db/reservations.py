@@ -191,7 +191,7 @@ def delete(connection: sa.Connection,
     """Delete a reservation.
 
     :param reservation: as it was read.
-    :raises Conflict: it has changed since.
+    :raises Conflict: the reservation has changed since.
     """
     RESERVATION.delete(connection, reservation)
 
@@ -202,7 +202,8 @@ def update(connection: sa.Connection, before: node_reservation.Reservation,
     """Write a new end and state of a live reservation.
 
     :param before: as it was read.
-    :raises Conflict: it has changed since, or is not live any more.
+    :raises Conflict: the reservation has changed since, or is not live any
+        more.
     """
     # UPDATE reservations SET ... WHERE (it is as it was read) AND
     #   (state != 'reserved' OR expires_at > now)
@@ -220,7 +221,8 @@ def update_acted(connection: sa.Connection,
     """Write that the holder of a live reservation acts on its node.
 
     :param reservation: as it was read.
-    :raises Conflict: it has changed since, or is not live any more.
+    :raises Conflict: the reservation has changed since, or is not live any
+        more.
     """
     update(connection, reservation,
            dataclasses.replace(reservation, acted=True), now)

@@ -12,10 +12,10 @@
 
 """The identity of the server that executes a statement, in SQL.
 
-Only PostgreSQL has one that all servers of a cluster agree on. It differs
-after each promotion and each recovery from an archive, and for tables that
-were made anew. It is NULL if it is not known, and for a replica that is not
-promoted.
+Only PostgreSQL has an identity that is the same on all servers of a cluster.
+It changes with each promotion, with each recovery from an archive, and when
+the tables are created again. It is NULL if it is not known, and on a replica
+that is not promoted.
 """
 
 from __future__ import annotations

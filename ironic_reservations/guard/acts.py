@@ -196,7 +196,7 @@ class Acts:
 
     def act(self, environ: wsgi.Environ,
             asked: node_acts.NodeAct) -> wsgi.Answer:
-        """Carry out a protected act, unless the node is someone else's."""
+        """Carry out a protected act, unless the node has another holder."""
         if asked.act in protected.BELOW:
             self.know_sender(environ)
         uuid, answer = self.protected.carry(environ, asked)

@@ -120,10 +120,10 @@ class HolderActs:
         """Return the request of a holder for Ironic.
 
         :param handover: ``None``: it is not a request of a holder.
-        :raises MaintenanceOfOthers: it changes a maintenance that an operator
-            or Ironic has set.
-        :raises NotCanonical: it sets maintenance without a reason, by which
-            the maintenance could be recognized.
+        :raises MaintenanceOfOthers: the request changes a maintenance that an
+            operator or Ironic has set.
+        :raises NotCanonical: the request sets maintenance without a reason, by
+            which the maintenance could be recognized.
         """
         if handover is None or handovers.MAINTENANCE not in recorded:
             return request

@@ -43,7 +43,7 @@ _INBOUND = 'HTTP_X_OPENSTACK_REQUEST_ID'
 
 
 def know_request(environ: wsgi.Environ) -> None:
-    """Write the id of a request, and the global id from its client, to it.
+    """Store the id of a request, and the global id of its client, in it.
 
     All contexts that are made from the request have these ids. An answer of
     Ironic has another id, the one in Ironic's log.

@@ -220,7 +220,7 @@ def classify_volume(method: str, names: Sequence[str], clean: bool,
     """Return the act of a request below ``volume``.
 
     :returns: ``None`` if Ironic has no such request.
-    :raises NotCanonical: it is not in canonical form.
+    :raises NotCanonical: the request is not in canonical form.
     """
     plain = {name.removesuffix(_JSON_SUFFIX) for name in names[1:]}
     if method == 'PUT' or plain.isdisjoint(_VOLUMES):
@@ -239,7 +239,7 @@ def classify_port(method: str, names: Sequence[str], clean: bool,
     """Return the act of a request below ``ports`` or ``portgroups``.
 
     :returns: ``None`` if Ironic has no such request.
-    :raises NotCanonical: it is not in canonical form.
+    :raises NotCanonical: the request is not in canonical form.
     """
     plain = names[-1].removesuffix(_JSON_SUFFIX)
     if len(names) > 2 or method not in (

@@ -145,7 +145,7 @@ def read(method: str, content_type: str, raw: bytes,
          deepest: int = bodies.DEEPEST) -> Any:
     """Parse the body of an unknown write.
 
-    :param deepest: how deeply it may be nested.
+    :param deepest: the maximum depth of nesting.
     :returns: ``None`` if there is no body.
     :raises NotCanonical: the body is not plain JSON, or Ironic would read it
         as a change of a node.

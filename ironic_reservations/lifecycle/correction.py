@@ -66,7 +66,7 @@ class Correction:
 class Unknown:
     """A value from before the lease that is not known.
 
-    :ivar why: in words.
+    :ivar why: the reason in words.
     """
 
     why: str

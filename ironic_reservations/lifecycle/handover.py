@@ -46,7 +46,7 @@ class Next:
     :ivar corrections: requests to send before it; the node is read again
         afterwards.
     :ivar phase: the phase to write before the step.
-    :ivar why: why the node cannot be released yet, in words.
+    :ivar why: the reason why the node cannot be released yet, in words.
     :ivar flag: whether an operator must check the node.
     :ivar until: the latest end of the wait, if known.
     """
@@ -214,7 +214,7 @@ def failed(found: Collection[correction.Correction],
 
 
 def _led_away(handover: handovers.Handover) -> bool:
-    """Return whether an act of its holder may prevent deploys of a node."""
+    """Return whether the holder of a node may have prevented its deploy."""
     return not _LEADS_AWAY.isdisjoint(handover.acts)
 
 

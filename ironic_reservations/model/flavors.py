@@ -337,9 +337,9 @@ def _translate_pinning(flavor: Flavor, group: _Group) -> None:
 
 
 def _add_sizes(flavor: Flavor, groups: Mapping[str, _Group]) -> None:
-    """Add the sizes of the flavor for classes without a key.
+    """Add the sizes of a flavor for the classes that no key sets.
 
-    A key with a zero counts as well, in any group.
+    A key with the value 0 sets its class, too, in any group.
     """
     for field in ('vcpus', 'ram_mb', 'disk_gb', 'ephemeral_gb', 'swap_mb'):
         if not 0 <= getattr(flavor, field) <= MAX_AMOUNT:

@@ -119,7 +119,7 @@ class Handover:
 
     @property
     def undeployed(self) -> bool:
-        """Whether nothing of the acts is left once the node is undeployed."""
+        """Whether all acts are undone when the node is undeployed."""
         return self.settled and all(
             (f'/{root(act)}' if act.startswith('/') else act) in _UNDEPLOYED
             for act in self.acts)

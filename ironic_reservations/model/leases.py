@@ -148,7 +148,8 @@ class NodeBooking:
 class Filter:
     """The properties of leases that a list shows; ``None``: any.
 
-    :ivar node_uuid: of a node that they have, or are planned on.
+    :ivar node_uuid: the uuid of a node that they have, or on which they are
+        planned.
     :ivar ends_after: the instant after which they end.
     :ivar starts_before: the instant before which they start.
     """
@@ -433,7 +434,7 @@ class LeaseReservationChange:
     :ivar amount: the number of instances, if instances are reserved.
     :ivar resource_type: the type as some clients repeat it; it cannot be
         changed.
-    :ivar give_back: the uuids of nodes that the lease gives back.
+    :ivar give_back: the uuids of nodes that the lease releases.
     """
 
     id: str

@@ -24,7 +24,7 @@ from ironic_reservations.model import node_condition
 class Node:
     """A node as Ironic last described it, or a compute host of Nova.
 
-    :ivar uuid: in canonical form: lower case, with hyphens.
+    :ivar uuid: the uuid in canonical form: lower case, with hyphens.
     :ivar generation: increases with each change of the node's bookings; a
         commit names the generation that was read.
     :ivar reservable: whether the operator allows reservations.

@@ -13,8 +13,7 @@
 """Determines from a node's state whether it can be used.
 
 All code uses this one table. A state is one of Ironic's, or :data:`GONE`; an
-unknown state is :attr:`Condition.BROKEN`, so that such a node is promised to
-nobody.
+unknown state is :attr:`Condition.BROKEN`, so that such a node is not promised.
 """
 
 from __future__ import annotations
@@ -177,7 +176,7 @@ class Node(Protocol):
 def of(node: Node) -> Condition:
     """Return the condition of a node.
 
-    A retired node can be used by its present user, and by nobody afterwards.
+    The present user can use a retired node; after that it cannot be used.
     """
     if node.compute:
         return (Condition.BROKEN if node.maintenance
@@ -193,7 +192,7 @@ def of(node: Node) -> Condition:
 
 
 def broken(node: Node | None) -> str | None:
-    """Return the reason why a node cannot be used by anybody, in words.
+    """Return the reason why no holder can use a node, in words.
 
     :param node: ``None`` if the node does not exist.
     :returns: ``None`` if the node can be used.

@@ -37,7 +37,7 @@ class State(enum.StrEnum):
 class Reservation:
     """One node reserved for one instance.
 
-    :ivar uuid: also the proof for a deploy.
+    :ivar uuid: the uuid, which is also the proof for a deploy.
     :ivar expires_at: the time at which it expires, unless it has been used by
         then.
     :ivar acted: whether its holder has acted on the node; then it keeps the

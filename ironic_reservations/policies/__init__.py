@@ -120,7 +120,7 @@ class Enforcer:
         """Return the project to list, ``None`` for all, '' for none.
 
         :param rules: the prefix of the names of the rules.
-        :param asked: the project that the caller has asked for.
+        :param asked: the project that the caller has requested.
         :param things: the listed resources, in words.
         :raises Forbidden: the caller may not see that project.
         """

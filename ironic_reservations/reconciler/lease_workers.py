@@ -12,9 +12,9 @@
 
 """Workers that start and end leases; all processes share the work.
 
-A loop looks for leases that are due, the oldest first, and renews the claims
+A loop claims the leases that are due, the oldest first, and renews the claims
 on leases in work; it never calls Ironic. Each worker works on one lease, so
-that a slow one does not delay the others.
+that a slow lease does not delay the others.
 """
 
 from __future__ import annotations

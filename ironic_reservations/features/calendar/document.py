@@ -246,7 +246,7 @@ class _Group:
     """The hosts of one resource class, or of one rack within it.
 
     :ivar numbers: their numbers in the snapshot.
-    :ivar conditions: how many hosts are in each condition.
+    :ivar conditions: the number of hosts in each condition.
     :ivar racks: the racks by name, if any host has one.
     """
 

@@ -134,7 +134,7 @@ def create(engine: Engine, request: WindowRequest, dry_run: bool = False,
     :raises MaintenanceKeyReused: the key was sent with another request before.
     :raises MaintenanceRefused: bookings or holders prevent it; with
         ``reasons``.
-    :raises Contention: others changed the nodes each time.
+    :raises Contention: other requests changed the nodes at each attempt.
     :raises OutcomeUnknown: the window may or may not have been booked.
     """
     idents = [str(uuid_module.uuid4())]
@@ -380,7 +380,8 @@ class _Plan:
     def check(self) -> None:
         """Check that the window was not refused.
 
-        :raises MaintenanceRefused: it was; with ``reasons``.
+        :raises MaintenanceRefused: the window was refused; the error has
+            ``reasons``.
         """
         refusals = self.made.reasons
         if refusals:

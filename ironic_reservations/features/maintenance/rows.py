@@ -116,8 +116,8 @@ def read_due(connection: sa.Connection, now: datetime.datetime
              ) -> list[tuple[node_window.NodeWindow, str, bool]]:
     """Return nodes whose windows have started and are not over.
 
-    :returns: each with the reason of its window, and whether the window drains
-        nodes.
+    :returns: the nodes, each with the reason of its window and whether the
+        window drains nodes.
     """
     # SELECT ..., reason, drain FROM reservations
     #   JOIN maintenance_windows ON ...
@@ -136,7 +136,7 @@ def read_postponed(connection: sa.Connection, now: datetime.datetime
                                    datetime.datetime]]:
     """Return the nodes of windows that wait for their present users.
 
-    :returns: each with the requested start.
+    :returns: the nodes, each with the requested start of its window.
     """
     # SELECT ..., maintenance_windows.starts_at FROM reservations
     #   JOIN maintenance_windows ON ...

@@ -129,7 +129,7 @@ def _read(engine: Engine, connection: sa.Connection,
           ) -> dict[str, list[no_show.Seat]]:
     """Read the nodes of leases, and the delivery times of warnings.
 
-    :returns: by the id of the lease.
+    :returns: the nodes by the id of the lease.
     """
     found = db_no_shows.read(connection, lease_ids, unbroken)
     ids = {(lease_id, each.warned_at): notice_ids.of_notice(

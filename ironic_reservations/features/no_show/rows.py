@@ -44,7 +44,7 @@ def read(connection: sa.Connection, lease_ids: Collection[str],
     """Return all nodes that leases have, and their use.
 
     :param unbroken: since when nodes have been checked without a break.
-    :returns: by the id of the lease.
+    :returns: the nodes by the id of the lease.
     """
     # SELECT lease_id, uuid, node_uuid, resource_class, since, warned_at,
     #   EXISTS (usage_periods ...), (it could be deployed)

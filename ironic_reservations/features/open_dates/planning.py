@@ -62,7 +62,7 @@ _CHECK, _STARTS = 100, 4
 class Sliding:
     """Demands that start together at some instant of a window.
 
-    :ivar demands: with the same start and the same end.
+    :ivar demands: the demands, which have the same start and the same end.
     :ivar earliest: the earliest start.
     :ivar latest: the latest start.
     :ivar preferred: the present start; ``None``: it has none.
@@ -84,7 +84,7 @@ class Sliding:
 class Slid:
     """A plan, and the starts of the sliding demands in it.
 
-    :ivar starts: in the order in which the demands were given.
+    :ivar starts: the starts, in the order of the demands.
     :ivar plan: the plan, with grants for the firm demands first, then for the
         sliding ones.
     """
@@ -114,7 +114,8 @@ def slide(now: timeline.Timeline, firm: Sequence[bookings.Demand],
         may have these starts; if it refuses them, it also refuses any
         superset.
     :param late: returns whether the time for the search is over.
-    :returns: the plan; if there is none, whether that is proved.
+    :returns: the plan; if none was found, whether it is proved that there is
+        none.
     """
     return _Search(now, tuple(firm), sliding, grain, limits, tries,
                    work.part(limits.request, units), permits, late).run()

@@ -61,7 +61,7 @@ class HostManager(resource.Collection[Host]):
             provider in Placement.
         :param capabilities: properties that leases can require.
         :raises NotFound: there is no such node or compute host.
-        :raises Conflict: it is a host already.
+        :raises Conflict: the node is a host already.
         """
         return self._ask('POST', self._path(),
                          body={**(capabilities or {}), 'name': name})

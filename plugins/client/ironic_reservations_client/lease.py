@@ -95,7 +95,8 @@ class LeaseManager(resource.Collection[Lease]):
              key: str | None = None) -> Lease:
         """Request a lease with a body of the API, such as the one of an offer.
 
-        :param body: of the request; for one, ``refused.offers[0]['lease']``.
+        :param body: the body of the request, such as
+            ``refused.offers[0]['lease']``.
         :param dry_run: whether to plan the lease without creating it.
         :param key: as for ``create``.
         :raises Conflict: as for ``create``.
@@ -139,7 +140,7 @@ class LeaseManager(resource.Collection[Lease]):
 
     def change(self, lease_id: str, *, dry_run: bool = False,
                key: str | None = None, **changes: Any) -> Lease:
-        """Extend, shorten, move, grow, shrink, give back, heal or rename.
+        """Extend, shorten, move, grow, shrink, heal or rename a lease.
 
         All changes are made, or none of them.
 
@@ -159,7 +160,8 @@ class LeaseManager(resource.Collection[Lease]):
         """Change a lease with a body of the API, such as the one of an offer.
 
         :param lease_id: its id.
-        :param body: of the request; for one, ``refused.offers[0]['lease']``.
+        :param body: the body of the request, such as
+            ``refused.offers[0]['lease']``.
         :param dry_run: whether to plan the change without making it.
         :param key: as for ``create``.
         :raises Conflict: as for ``change``.

@@ -139,7 +139,7 @@ class ReservationManager(resource.Collection[Reservation]):
         :param ttl: the seconds from now.
         :param expires_at: the time, instead of ``ttl``.
         :raises ValueError: neither or both of the times were given.
-        :raises NotFound: it has expired, or there is none.
+        :raises NotFound: the reservation has expired, or does not exist.
         """
         return self._ask('PATCH', self._path(ident),
                          body=payload.renewal(ttl, expires_at),
@@ -149,7 +149,7 @@ class ReservationManager(resource.Collection[Reservation]):
         """Delete a reservation.
 
         :param ident: its UUID.
-        :raises NotFound: it has expired, or there is none.
+        :raises NotFound: the reservation has expired, or does not exist.
         """
         self._transport.send('DELETE', self._path(ident),
                              headers=_headers(**ironic))

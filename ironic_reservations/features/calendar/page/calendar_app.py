@@ -71,7 +71,7 @@ def make(conf: cfg.ConfigOpts, strategy: sessions.Strategy,
          api: wsgi.Application, *, inside: bool) -> wsgi.Application:
     """Build the application for these paths.
 
-    :param strategy: how users sign in.
+    :param strategy: the way in which users sign in.
     :param api: the API, which checks the credentials of a request; its paths
         begin with "/v1".
     :param inside: whether this API is part of Ironic's.

@@ -41,7 +41,7 @@ class FromProxy:
     request.
 
     :param proxies: the addresses, or networks, of the proxies before the last
-        one, which nobody else can use.
+        one; no client can use these addresses.
     """
 
     def __init__(self, application: wsgi.Application,

@@ -12,11 +12,11 @@
 
 """Sessions of the users in a password file (http_basic).
 
-The page has a form of its own: the browser would send the credentials from its
-own dialogue with every request to the host, also with those made by other
-sites, and to all of Ironic. The cookie contains the user and the end of the
-session. It is signed with the user's hash in the file, so that each process
-can verify it, and a new password ends the session.
+The page has its own form, since the browser would send credentials from its
+sign-in dialogue with every request to the host: also with requests that other
+sites make, and to all of Ironic. The cookie contains the user and the end of
+the session. It is signed with the user's hash in the file, so that each
+process can verify it, and a new password ends the session.
 """
 
 from __future__ import annotations

@@ -134,8 +134,8 @@ class Service:
     def release(self, uuid: str) -> None:
         """End a reservation, if it has not ended.
 
-        :raises Refused: this user may not end it.
-        :raises Unanswered: it is not known whether it has ended.
+        :raises Refused: this user may not end the reservation.
+        :raises Unanswered: it is not known whether the reservation has ended.
         """
         try:
             self._ask('DELETE', f'/reservations/{uuid}')
