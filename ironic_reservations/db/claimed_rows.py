@@ -35,8 +35,8 @@ class Taken:
     token: str
 
 
-def nobodys(table: sa.Table,
-            now: datetime.datetime) -> sa.ColumnElement[bool]:
+def unclaimed(table: sa.Table,
+              now: datetime.datetime) -> sa.ColumnElement[bool]:
     """Return the condition that a row is not claimed."""
     return sa.or_(table.c.claimed_until.is_(None),
                   table.c.claimed_until <= now)

@@ -51,7 +51,7 @@ class Claim(claimed_rows.Taken):
 
 def _takeable(now: datetime.datetime) -> sa.ColumnElement[bool]:
     return sa.and_(_s.due_at <= now,
-                   claimed_rows.nobodys(tables.leases, now))
+                   claimed_rows.unclaimed(tables.leases, now))
 
 
 def read_due(connection: sa.Connection, now: datetime.datetime,

@@ -213,8 +213,8 @@ class _Plan:
         self._margin = engine.conf.leases.cleaning_time * instants.SECOND
         nodes = self._nodes(*there)
         self._names = {node.uuid: node.name or node.uuid for node in nodes}
-        self._told = {node.uuid: f'{node.name} ({node.uuid})'
-                      for node in nodes if node.name}
+        self._named_by_uuid = {node.uuid: f'{node.name} ({node.uuid})'
+                               for node in nodes if node.name}
         self._snapshot = engine.snapshots.snapshot(
             engine.database, self._now,
             () if others is None else others.wanted.values())
@@ -232,7 +232,7 @@ class _Plan:
 
     def named(self, uuid: str) -> str:
         """Return the name and the uuid of a node, for a sentence."""
-        return self._told.get(uuid, uuid)
+        return self._named_by_uuid.get(uuid, uuid)
 
     def _nodes(self, known: Mapping[str, mirrored_node.Node],
                hosts: Mapping[str, db_hosts.Row]) -> list[mirrored_node.Node]:

@@ -22,7 +22,7 @@ from ironic_reservations_client import counted
 from ironic_reservations_client import times
 
 
-def tells(reasons: Iterable[Mapping[str, Any]]) -> bool:
+def is_about_lease(reasons: Iterable[Mapping[str, Any]]) -> bool:
     """Return whether reasons are about a lease."""
     return any('blockers' in reason for reason in reasons)
 

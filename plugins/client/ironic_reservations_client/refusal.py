@@ -62,7 +62,7 @@ class Refusal:
         return '\n'.join([head, *(f'  {line}' for line in lines)])
 
     def _lines(self, reason: Mapping[str, Any]) -> list[str]:
-        if lease_refusal.tells((reason,)):
+        if lease_refusal.is_about_lease((reason,)):
             return lease_refusal.lines(reason)
         return [self._line(reason)]
 
@@ -81,7 +81,7 @@ class Refusal:
         """Return the sentence without the reasons that follow as lines."""
         # The service puts them into the sentence as well, for clients
         # that read nothing else.
-        if lease_refusal.tells(self.reasons):
+        if lease_refusal.is_about_lease(self.reasons):
             return lease_refusal.claim(self.sentence, self.offers)
         claim, colon, reasons = self.sentence.partition(': ')
         if colon and self.reasons:

@@ -167,6 +167,7 @@ def _matches(password: str, hashed: bytes) -> bool:
 
 
 def _signed(user: str, until: int, hashed: bytes) -> str:
-    told = f'{base64.urlsafe_b64encode(user.encode()).decode()}.{until}'
+    signed = f'{base64.urlsafe_b64encode(user.encode()).decode()}.{until}'
     key = hmac.new(hashed, _PURPOSE, hashlib.sha256).digest()
-    return f'{told}.{hmac.new(key, told.encode(), hashlib.sha256).hexdigest()}'
+    signature = hmac.new(key, signed.encode(), hashlib.sha256).hexdigest()
+    return f'{signed}.{signature}'

@@ -57,13 +57,13 @@ class ShowCalendar(zone.ChartCommand):
                                   or parsed_args.columns):
             raise exc.CommandError('--watch draws the calendar, so it cannot '
                                    'be used with another output format.')
-        found = self._look(parsed_args)
+        found = self._read_calendar(parsed_args)
         assert found is not None
         self._tag = found.tag
         return self.dict2columns(found.to_dict())
 
-    def _look(self, parsed_args: argparse.Namespace,
-              tag: str | None = None) -> calendar.Calendar | None:
+    def _read_calendar(self, parsed_args: argparse.Namespace,
+                       tag: str | None = None) -> calendar.Calendar | None:
         found: calendar.Calendar | None = calendar.CalendarManager(
             self.client).look(**resources.CALENDAR.read(
                 vars(parsed_args), 'create'), tag=tag)
@@ -117,7 +117,7 @@ class ShowCalendar(zone.ChartCommand):
         """
         time.sleep(parsed_args.watch)
         try:
-            found = self._look(parsed_args, self._tag)
+            found = self._read_calendar(parsed_args, self._tag)
         except _PASSES as error:
             return None, str(error)
         if found is None:

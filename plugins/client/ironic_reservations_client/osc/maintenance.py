@@ -160,7 +160,7 @@ def _move(each: dict[str, Any]) -> str:
             f'{each["lease_id"]}, {_window(each)}')
 
 
-def _slide(each: dict[str, Any]) -> str:
+def _moved_lease(each: dict[str, Any]) -> str:
     """Return a lease whose dates change, with its new dates."""
     by = each['seconds']
     duration = times.shown_duration(datetime.timedelta(seconds=abs(by)))
@@ -173,7 +173,7 @@ def _reason(each: dict[str, Any]) -> str:
 
 
 _LINES: dict[str, Callable[[dict[str, Any]], str]] = {
-    'nodes': _node, 'bound': _bound, 'moves': _move, 'slides': _slide,
+    'nodes': _node, 'bound': _bound, 'moves': _move, 'slides': _moved_lease,
     'cannot_move': _move, 'reasons': _reason}
 #: The key with the name of a node, by the key with its UUID.
 _NODES = {'node_uuid': 'node_name', 'to': 'to_name'}
