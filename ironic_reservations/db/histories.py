@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The row of ``histories``: which history of the timeline this is.
+"""The row of ``histories``, which identifies the history of the timeline.
 
 The row contains the identity of the server that wrote it. After a fail-over of
 PostgreSQL, and in a dump that is loaded, the server is another one, so that

@@ -67,7 +67,7 @@ def requested(document: Mapping[str, Any]) -> FlavorRequest:
     if len(asked) > 1:
         raise flavors.FlavorRefused(asked[-1][0], (
             f"The flavor requests {', '.join((key for key, *_ in asked))}, "
-            'but a node has only one class. Leave only one of them in.'))
+            'but a node has only one class. Keep only one of them.'))
     (key, group, name, amount), = asked
     if amount != 1:
         raise flavors.FlavorRefused(key, (

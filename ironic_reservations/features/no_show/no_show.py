@@ -237,7 +237,7 @@ def _released_at(seats: Collection[no_show.Seat], warned: Collection[str],
 def _warn(context: lease_context.Context, lease: leases.Lease,
           known: seen.Seen, bookings: Collection[leases.NodeBooking],
           now: datetime.datetime, released_at: datetime.datetime) -> None:
-    told = _only(lease, {each.uuid for each in bookings})
+    shown = _only(lease, {each.uuid for each in bookings})
     context.commit(
         lease, lease, known.only({booking.node_uuid for booking in bookings}),
         now, statements=[functools.partial(
@@ -251,10 +251,10 @@ def _warn(context: lease_context.Context, lease: leases.Lease,
                'not before ')
             + f'{time_text.moment(released_at)}.', _occurrence(now), {
                 'released': False, 'release_at': released_at.isoformat(),
-                **_named(bookings)}, (announce.NO_SHOW_WARNING, told))])
-    LOG.info('Nobody has deployed %s of the lease %s, to be released if '
-             'nobody does', count_text.counted(len(bookings), 'node'),
-             lease.id)
+                **_named(bookings)}, (announce.NO_SHOW_WARNING, shown))])
+    LOG.info('The lease %s has %s without a deployment; they are released '
+             'unless they are deployed', lease.id,
+             count_text.counted(len(bookings), 'node'))
 
 
 def _release(context: lease_context.Context, lease: leases.Lease,

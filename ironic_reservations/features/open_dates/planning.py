@@ -149,7 +149,7 @@ class _Search:
             each.end for each in there if each.amounts is not None}
 
     def run(self) -> Slid | bool:
-        """Return the first plan; without one, whether that is proved."""
+        """Search for a plan; return it, or whether there is provably none."""
         if self._firm and self._plan({}) is None:
             return self._proved
         found = self._place({})

@@ -88,8 +88,9 @@ def connect(given: argparse.Namespace) -> v1_client.Client:
         if getattr(given, name)}
     if not ('endpoint' in values or 'auth_url' in values):
         raise exc.CommandError(
-            'Where is the Bare Metal service? Give --os-endpoint (or '
-            'OS_ENDPOINT), or --os-auth-url with credentials.')
+            'The endpoint of the Bare Metal service is not known. Use '
+            '--os-endpoint (or OS_ENDPOINT), or --os-auth-url with '
+            'credentials.')
     auth_type = values.pop('auth_type', None)
     if auth_type is None and 'endpoint' in values and 'username' in values:
         # NOTE: ironicclient takes an endpoint for a sign that nobody has to

@@ -163,8 +163,8 @@ class CalendarApp:
             except errors.KeystoneUnavailable as exc:
                 # The session of this browser is ended in any case.
                 refusal = self._refusal(errors.KeystoneUnavailable(
-                    'This browser has forgotten the session, but Keystone '
-                    'does not answer, so that its token stays valid until it '
+                    'The session was removed from this browser, but Keystone '
+                    'does not answer, so its token stays valid until it '
                     f'expires. {exc}'), environ)
                 return dataclasses.replace(
                     refusal, headers=[*refusal.headers, forget])
@@ -240,9 +240,9 @@ def _check_plain(environ: wsgi.Environ, below: str) -> None:
     if not _PLAIN.fullmatch(below) or _ENCODED.search(
             str(raw).partition('?')[0]):
         raise errors.Malformed(
-            'The path of the URL is not written in the plain way: it has an '
-            'empty part, dots, or characters that need not be encoded. Write '
-            'it plainly.')
+            'The path of the URL is not in canonical form: it has an empty '
+            'part, dots, or characters that need not be encoded. Send it '
+            'without them.')
 
 
 def _to_the_page(environ: wsgi.Environ) -> wsgi.Answer:

@@ -46,7 +46,7 @@ class NoAuth:
         """
         raise errors.InvalidValue(
             'This service has no authentication (auth_strategy is noauth), so '
-            'there is no sign-in. Use it without one.')
+            'there is no sign-in. Open the page of the calendar directly.')
 
     def authenticate(self, value: str | None,
                      environ: wsgi.Environ) -> sessions.Session:

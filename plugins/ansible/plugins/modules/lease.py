@@ -230,8 +230,8 @@ def _new(params: dict[str, Any]) -> dict[str, Any]:
     start, end = (service.instant(params[name])
                   for name in ('start_date', 'end_date'))
     if not params['reservations']:
-        raise ValueError('There is no such lease, and "reservations" does '
-                         'not say what a new one holds.')
+        raise ValueError('There is no such lease, and a new one needs '
+                         '"reservations".')
     wanted = [_reservation(each) for each in params['reservations']]
     if params['between'] is not None:
         return dict(service.lease_payload.flexible(
@@ -261,7 +261,7 @@ def _changes(params: dict[str, Any], there: Any) -> dict[str, Any]:
         if len(params['reservations']) != len(there.reservations):
             raise ValueError(
                 f'The lease has {len(there.reservations)} reservations, and '
-                f'{len(params["reservations"])} are asked for. Their number '
+                f'{len(params["reservations"])} are requested. Their number '
                 'cannot be changed: make another lease.')
         changed = [change for wanted, each in zip(
             params['reservations'], there.reservations, strict=True)

@@ -60,7 +60,7 @@ def chosen(client: Any, of: deployment.Promised, idents: Sequence[str],
         uuid = nodes.uuid_of(client, ident)
         if uuid not in of.proofs:
             raise exc.CommandError(
-                f'Node {ident} is not one of the {of.title}, which has '
+                f'Node {ident} does not belong to the {of.title}, which has '
                 f'{names}.')
         proofs[uuid] = of.proofs[uuid]
     return deployment.Promised(of.ident, proofs, of.lease)

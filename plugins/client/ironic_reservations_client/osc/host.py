@@ -74,7 +74,7 @@ class SetHost(zone.Zoned, command.ShowOne):
     arguments = (
         _HOST,
         options.Option(
-            '--property', 'Property to set, which leases can ask for. Can be '
+            '--property', 'Property to set, which leases can require. Can be '
             'specified multiple times.', metavar='<name>=<value>',
             type=capability, **options.MANY,
             dest='capabilities'),

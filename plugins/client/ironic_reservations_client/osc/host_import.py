@@ -56,7 +56,7 @@ class ImportHosts(base.Command, command.ShowOne):
             required=True),
         options.Option(
             '--property', 'Property to set on each host, which leases can '
-            'ask for besides the properties from Ironic. Can be specified '
+            'require like the properties from Ironic. Can be specified '
             'multiple times.', metavar='<name>=<value>', **options.MANY,
             type=host_commands.capability, dest='capabilities'))
 

@@ -103,8 +103,8 @@ class CreateLease(lease_plan.Planned):
             made = manager.wait(made.id, timeout)
             if lease.over(made):
                 raise exc.CommandError(
-                    f'The lease {made.name} ({made.id}) has not started, and '
-                    f'is over: {made.status}.')
+                    f'The lease {made.name} ({made.id}) has ended before its '
+                    f'start: {made.status}.')
         return self.planned(made, parsed_args.dry_run)
 
 

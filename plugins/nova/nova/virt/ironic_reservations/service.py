@@ -230,7 +230,7 @@ class Service:
                 ValueError) as exc:
             raise Unanswered(
                 f'the reservations of Ironic do not answer to {method} '
-                f'{path}: {exc}. Look whether the API of Ironic is up, and '
+                f'{path}: {exc}. Check that the API of Ironic runs, and '
                 'try again') from exc
         raise _refusal(response, method, path)
 
@@ -249,7 +249,7 @@ def _refusal(response: Any, method: str, path: str) -> Exception:
     if refused is None:
         if response.status_code == 404:
             return Refused(
-                f'the Ironic that {method} {path} went to has no '
+                f'the API of Ironic that answered {method} {path} has no '
                 'reservations. Put "reservations" into [api] middleware of '
                 'ironic.conf on each of its API hosts, or set compute_driver '
                 'in nova.conf back to ironic.IronicDriver')
