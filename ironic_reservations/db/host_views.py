@@ -121,7 +121,7 @@ def read_unleased(connection: sa.Connection,
                   node_uuids: Collection[str] | None = None
                   ) -> tuple[dict[str, node_reservation.Reservation],
                              dict[str, tuple[node_window.NodeWindow, ...]]]:
-    """Return the promises of nodes to others than leases, by node.
+    """Return the reservations and the maintenance windows of nodes, by node.
 
     :param node_uuids: ``None``: of all nodes.
     :returns: the reservations, live or not, and the windows that are not over,
