@@ -414,7 +414,7 @@ def delete_many(connection: sa.Connection,
 
     :returns: ``False`` if another process has changed one of them since; the
         transaction then has to be rolled back.
-    :raises Conflict: a part of one has changed since.
+    :raises Conflict: a part of one of the leases has changed since.
     """
     if not gone:
         return True

@@ -15,15 +15,15 @@
 A demand with open dates slides within its window, to make room for others or
 to find room for itself.
 
-**Which starts are tried.** In any plan, each sliding demand can begin earlier,
-until it begins with its window or where a booking of a host ends. So every
-plan can be changed into a plan in which each begins at such an instant; in the
-order of their starts, each begins at the end of an earlier placed one. All
-orders of the demands are tried, and for each demand the beginning of its
-window and each instant at which any booking ends: if there is a plan, one of
-these combinations is a plan. If all have been tried within the limits, there
-is no plan. If some starts were not permitted, starts that were not tried might
-be permitted, so nothing is proved.
+**Which starts are tried.** In any plan, a sliding demand can be moved to an
+earlier start, until it reaches the start of its window, or the end of a
+booking on one of its hosts. So if there is a plan, there is also one in which
+every sliding demand begins at such an instant. The search tries all orders of
+the demands, and for each demand the start of its window and all ends of
+bookings, including the demands placed before. If all these starts have been
+tried within the limits, it is proved that there is no plan. It is not proved
+if a start was not permitted, since another start, which was not tried, might
+be permitted.
 
 All plans share one budget of work, of which each gets a part. So together they
 take no longer than a few hard plans, and a hard plan does not use up the

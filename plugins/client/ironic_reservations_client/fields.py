@@ -164,7 +164,7 @@ class Resource:
                 if value is not None}
 
     def columns(self, shown: Shown) -> tuple[str, ...]:
-        """Return the fields with a column; fields in every list come first."""
+        """Return the names of the fields that have a column in an output."""
         return tuple(field.name for field in self.fields
                      if field.shown >= shown)
 
