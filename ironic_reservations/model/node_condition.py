@@ -64,8 +64,8 @@ class _State:
     :ivar manages: whether Ironic makes a node manageable from here at once.
     :ivar aborts: whether a step of cleaning or inspection waits, and can be
         aborted.
-    :ivar lost: whether a node without an instance has no data of a tenant
-        left, so that only an operator can make it usable again.
+    :ivar lost: whether the state of a node without an instance means that
+        its instance is lost. An operator must then make the node usable.
     """
 
     condition: Condition
