@@ -29,13 +29,13 @@ class Correction:
     :ivar path: a path below the node; with a leading slash, a path of the API.
     :ivar cleared: the act of the holder that is completely undone by this
         request.
-    :ivar cleans: whether the node has to be cleaned after it, even if it was
-        before.
-    :ivar needless_if_refused: whether a refusal, but for a lock, shows that
-        there is nothing to put back.
-    :ivar in_use: whether Ironic does all of it only on a node that is
-        available or deployed.
-    :ivar later: whether Ironic does it after its answer.
+    :ivar cleans: whether the node has to be cleaned after this request, even
+        if it was cleaned before.
+    :ivar needless_if_refused: whether a refusal shows that there is nothing
+        to put back, unless the reason is a lock of the node.
+    :ivar in_use: whether Ironic fulfils the request completely only on a node
+        that is available or deployed.
+    :ivar later: whether Ironic answers before it fulfils the request.
     """
 
     what: str

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Sessions of the calendar page, with one strategy for each authentication.
+"""Sessions of the calendar page, with a strategy for each way to sign in.
 
 A session is stored only in the cookie of the browser: any process can verify
 it, and no process stores it.
