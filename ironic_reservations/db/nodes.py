@@ -579,14 +579,15 @@ _VERSIONS_OF = _VERSIONS.where(
 
 @dataclasses.dataclass(frozen=True)
 class Sums:
-    """Sums that change with each node, and the ends of ``changes``.
+    """Sums that change with each node, and the last row of ``changes``.
 
     :ivar buckets: three sums for each bucket: the number of nodes, their ids,
         and their generations and revisions, which never fall.
     :ivar last: the change with the highest number; ``None``: there is none.
-    :ivar lost: whether the landmark is missing, although it is not purged.
+    :ivar lost: whether the change that should exist is missing, although it
+        is too new to be purged.
     :ivar history: the generation of the history.
-    :ivar elsewhere: whether the server is another one.
+    :ivar elsewhere: whether another server has written the history.
     """
 
     buckets: Mapping[int, tuple[int, int, int]]

@@ -129,8 +129,8 @@ def read_over(connection: sa.Connection
               ) -> list[tuple[str, datetime.datetime]]:
     """Return rows whose node cannot be deployed any more.
 
-    :returns: the booking of each row, and since when its node could be
-        deployed.
+    :returns: pairs of the uuid of a booking and the time from which its node
+        could be deployed.
     """
     # SELECT booking_uuid, since FROM usable_bookings LEFT JOIN (reservations
     #   JOIN ...) ON (it could be deployed, and never was)
