@@ -25,9 +25,9 @@ def render(error: errors.ReservationError, request_id: str | None = None,
            with_details: bool = True) -> tuple[int, bytes]:
     """Return the HTTP status and the body for an error.
 
-    ``error_message`` has the form of Ironic, which python-ironicclient and
-    openstacksdk read; ``errors``, with the code, that of the API working
-    group.
+    ``error_message`` has the format of Ironic, which python-ironicclient and
+    openstacksdk read. ``errors`` has the format of the API working group, and
+    contains the code of the error.
 
     :param error: the error.
     :param request_id: the id under which the log has details.

@@ -137,7 +137,7 @@ def insert(connection: sa.Connection,
     """Write a new reservation.
 
     :raises oslo_db.exception.DBDuplicateEntry: the uuid, the node or the
-        instance has one already.
+        instance already has a reservation.
     """
     return dataclasses.replace(reservation, id=RESERVATION.insert_one(
         connection, reservation, immediate=1))

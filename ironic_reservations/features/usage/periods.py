@@ -270,7 +270,7 @@ def _read_live(connection: sa.Connection, begin: datetime.datetime,
     #   (it has begun), COUNT(*) FROM reservations JOIN nodes ON ...
     #   WHERE it is of a lease AND inventories IS NULL
     #     AND expires_at > ? AND starts_at < ? GROUP BY ...
-    # The twin of "it has begun" is leases.NodeBooking.begun.
+    # The equivalent of "it has begun" is leases.NodeBooking.begun.
     begun = sa.case((sa.or_(
         _r.state != leases.BookingState.PLANNED.value,
         _r.lessee.is_not(None)), 1), else_=0)
