@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Every refusal of the project: a sentence for people, a code for programs.
+"""The errors of the service: a sentence for people, a code for programs.
 
-A code is never reused for another cause and never renamed.  The catalogue
-with what to do about each one is doc/source/user/troubleshooting.rst; a test
-keeps the two the same.
+A code is never reused for another cause and never renamed.  The remedy for
+each error is in doc/source/user/troubleshooting.rst; a test checks that the
+page has all of them.
 
 Calls to the database, Ironic, Placement, Nova or Keystone raise
 ``DatabaseUnavailable``, ``IronicUnavailable`` and so on while these do not
@@ -71,13 +71,13 @@ class Unauthorized(ReservationError):
 
 
 class Forbidden(ReservationError):
-    """The policy does not let this caller do that."""
+    """The policy does not allow the request."""
 
     status, code = 403, 'identity.forbidden'
 
 
 class SessionEnded(ReservationError):
-    """A user of the calendar is not signed in, or not any more."""
+    """A user of the calendar is not signed in, or the session is over."""
 
     status, code = 401, 'identity.session_ended'
 
@@ -105,7 +105,7 @@ class SignInRefused(ReservationError):
 
 
 class TooManyAttempts(ReservationError):
-    """Somebody tries too often to sign in, or too many do at once."""
+    """A user tries too often to sign in, or too many users try at once."""
 
     status, code = 429, 'identity.too_many_attempts'
 
@@ -115,7 +115,7 @@ class TooManyAttempts(ReservationError):
 
 
 class CsrfTokenInvalid(ReservationError):
-    """A change carries no proof that the calendar's own page sent it."""
+    """A change of the calendar has no valid CSRF token."""
 
     status, code = 403, 'identity.csrf_token_invalid'
 
@@ -211,7 +211,7 @@ class ExtensionRefused(ReservationError):
 
 
 class ReservationLimit(ReservationError):
-    """The project may not have another reservation, or none for so long."""
+    """The project may not have another reservation, or not for such a time."""
 
     status, code = 403, 'reservation.limit_exceeded'
 
@@ -242,7 +242,7 @@ class ReservationRequired(ReservationError):
 
 
 class AllocationRefused(ReservationError):
-    """No node is free that an allocation of Ironic could get.
+    """No node is free for an allocation of Ironic.
 
     The status is 403, unlike the 409 of a reservation: the clients of Ironic
     retry a 409 for minutes.
@@ -280,7 +280,7 @@ class TooManyFailures(TooManyAttempts):
 
 
 class TooManyKeys(TooManyAttempts):
-    """A project has sent too many requests whose keys must be kept."""
+    """A project has sent too many requests with idempotency keys."""
 
     status, code = 429, 'request.too_many_keys'
 
@@ -310,7 +310,7 @@ class LeaseNotFound(ReservationError):
 
 
 class LeaseRefused(ReservationError):
-    """No plan was found that keeps all promises and this one too.
+    """No plan was found that serves the lease and keeps all promises.
 
     ``reasons`` contains the obstacles, ``offers`` the requests that would be
     accepted.
@@ -326,7 +326,7 @@ class LeaseFrozen(ReservationError):
 
 
 class LeaseLimit(ReservationError):
-    """The operator allows no lease that is so long, so far or one more."""
+    """The lease is too long or too far in the future, or one too many."""
 
     status, code = 403, 'lease.limit_exceeded'
 
@@ -479,7 +479,7 @@ class KeystoneUnavailable(ReservationError):
 
 
 class HandedOverLate(ReservationError):
-    """The process was stopped before it sent an admitted request."""
+    """The process was suspended before it sent a request to Ironic."""
 
     status, code = 503, 'guard.handed_over_late'
 
@@ -503,7 +503,7 @@ class ProofUnknown(ReservationError):
 
 
 class Unexpected(ReservationError):
-    """A bug: the request id leads to the traceback in the log."""
+    """A bug; the log has a traceback with the id of the request."""
 
     status, code = 500, 'service.unexpected'
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The form of an error on the wire, in the API and at the guard alike."""
+"""Serializes errors, in the same form for the API and the guard."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ def render(error: errors.ReservationError, request_id: str | None = None,
            with_details: bool = True) -> tuple[int, bytes]:
     """Return the HTTP status and the body for an error.
 
-    ``error_message`` is Ironic's shape, which python-ironicclient and
-    openstacksdk read; ``errors`` is the API working group's, with the code.
+    ``error_message`` has the format of Ironic, which python-ironicclient and
+    openstacksdk read. ``errors`` has the format of the API working group, and
+    contains the code of the error.
 
     :param error: the error.
     :param request_id: the id under which the log has details.

@@ -78,7 +78,7 @@ class Allocation:
 
 @dataclasses.dataclass(frozen=True)
 class Settled:
-    """A node in the list of all nodes.
+    """A node, with its lock and its conductor.
 
     :ivar locked: whether a conductor has locked it.
     :ivar conductor: the host name of its conductor, if it has one.
@@ -189,7 +189,7 @@ class Ironic:
     def node(self, ident: str) -> mirrored_node.Node | None:
         """Return a node.
 
-        :param ident: its uuid or its name.
+        :param ident: the uuid or the name of the node.
         :returns: ``None`` if Ironic shows no such node.
         :raises Forbidden: the caller may not see nodes.
         """
@@ -291,7 +291,7 @@ class Ironic:
         self._change('DELETE', f'/v1/allocations/{uuid}', None)
 
     def lately_changed(self) -> Iterator[list[mirrored_node.Node]]:
-        """Read nodes page by page, the last changed first.
+        """Read nodes page by page, the most recently changed first.
 
         The details are read, since only they contain ``created_at``, which
         distinguishes a node that was enrolled again with the same uuid.
@@ -387,7 +387,7 @@ class Ironic:
         return node.get('created_at') if status == 200 else None
 
     def _part(self, uuid: str, part: str) -> Any:
-        """Return a setting of a machine; ``None``: Ironic knows none."""
+        """Return a setting of a machine; ``None``: Ironic does not know it."""
         path = (f'/v1/nodes/{uuid}/management/{part}'
                 if part == handovers.BOOT_DEVICE else
                 f'/v1/nodes/{uuid}/{part}')
@@ -423,7 +423,8 @@ class Ironic:
                  ticket: str | None = None) -> None:
         """Restore a setting of a node.
 
-        :param path: below the node; with a leading slash, of the API.
+        :param path: a path below the node; with a leading slash, a path of the
+            API.
         :param ticket: makes the guard refuse the request if it is late.
         :raises Refused: Ironic does not allow that now.
         """

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The versions of Ironic's API: the reviewed ones, and the served ones."""
+"""The reviewed and the served versions of Ironic's API."""
 
 from __future__ import annotations
 

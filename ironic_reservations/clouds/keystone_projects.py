@@ -9,10 +9,10 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""Client for Keystone: the projects that do not exist any more.
+"""Client for Keystone: finds projects that do not exist any more.
 
-If Keystone does not answer, or does not show projects to our user, that proves
-nothing: then no project is reported as gone.
+No project is reported as gone while Keystone does not answer, or does not show
+projects to our user.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ class KeystoneProjects:
         except (ksa_exc.ClientException, AttributeError, LookupError,
                 TypeError, ValueError) as exc:
             raise errors.KeystoneUnavailable(
-                'Keystone does not tell the user of [ironic] which projects '
-                f'there are ({type(exc).__name__}: {exc}). The user needs the '
-                'role reader with the scope system.') from exc
+                'Keystone does not list the projects for the user of [ironic] '
+                f'({type(exc).__name__}: {exc}). The user needs the role '
+                'reader with the scope system.') from exc
         if not there:
             raise errors.KeystoneUnavailable(
                 'Keystone shows no projects at all to the user of [ironic], '
-                'so that none of them is taken for gone. The user needs the '
-                'role reader with the scope system.')
+                'so no project counts as deleted. The user needs the role '
+                'reader with the scope system.')
         return frozenset(missing - there)
 
     def _has(self, project_id: str) -> bool:

@@ -62,8 +62,8 @@ _DELETING = ('deleting', 'force-deleting', 'soft-deleting')
 class Flavor:
     """A flavor.
 
-    :ivar ram_mb: in MiB; so is ``swap_mb``.
-    :ivar disk_gb: in GiB; so is ``ephemeral_gb``.
+    :ivar ram_mb: the memory in MiB; ``swap_mb`` likewise.
+    :ivar disk_gb: the disk in GiB; ``ephemeral_gb`` likewise.
     """
 
     id: str
@@ -84,8 +84,8 @@ class Server:
     :ivar host: the nova-compute that runs it; ``None``: none yet.
     :ivar node: the name of the hypervisor: for a node of Ironic, its uuid.
     :ivar vcpus: the number in the server's own copy of its flavor.
-    :ivar extra_specs: those of the same copy; empty where Nova does not show
-        them.
+    :ivar extra_specs: the extra specs in the same copy; empty if Nova does not
+        show them.
     """
 
     uuid: str
@@ -117,10 +117,10 @@ class Server:
 class Migration:
     """A resize or migration of a server, with a consumer in Placement.
 
-    :ivar uuid: also the uuid of the consumer in Placement that keeps the
+    :ivar uuid: the uuid, also of the consumer in Placement that keeps the
         previous allocations of the server.
     :ivar server: the uuid of the server.
-    :ivar hosts: the names of the hypervisors that it is from and to.
+    :ivar hosts: the names of its source and its target hypervisor.
     """
 
     uuid: str
@@ -236,9 +236,9 @@ class Nova:
     def hint(self, uuid: str, name: str) -> tuple[Any, str] | None:
         """Return a scheduler hint with which a server was created.
 
-        :returns: with the project of the server; ``None`` if it has no such
-            hint, Nova shows no such server, or its API is older than the
-            version that shows hints.
+        :returns: the hint and the project of the server; ``None`` if the
+            server has no such hint, Nova shows no such server, or Nova's API
+            is too old to show hints.
         """
         body = self._read(f'/servers/{uuid}', _WITH_HINTS)
         server = {} if body is None else body['server']

@@ -56,8 +56,10 @@ Resources = Mapping[str, int]
 class AllocationRequest:
     """The allocations that a consumer should have.
 
-    :ivar allocations: by provider; empty removes all.
-    :ivar generation: that of the consumer; ``None``: it does not exist.
+    :ivar allocations: the resources by provider; an empty mapping removes all
+        allocations.
+    :ivar generation: the generation of the consumer; ``None``: it does not
+        exist.
     :ivar consumer_type: ignored if Placement does not support types; with
         ``None`` or :data:`NO_TYPE`, no type is written.
     """
@@ -206,18 +208,18 @@ class Placement:
             consumers[generation] == usages[generation])
 
     def usages(self, provider: str) -> dict[str, int] | None:
-        """Return the usages of a provider; ``None`` without one."""
+        """Return the usages of a provider; ``None`` if it does not exist."""
         body = self._read(f'/resource_providers/{provider}/usages')
         return None if body is None else dict(body['usages'])
 
     def inventories(self, provider: str) -> Inventories | None:
-        """Return the inventories of a provider; ``None`` without one."""
+        """Return the inventories of a provider, ``None`` if it is missing."""
         body = self._read(f'/resource_providers/{provider}/inventories')
         return None if body is None else Inventories(
             body['resource_provider_generation'], body['inventories'])
 
     def traits(self, provider: str) -> frozenset[str] | None:
-        """Return the traits of a provider; ``None`` without one."""
+        """Return the traits of a provider; ``None`` if it does not exist."""
         body = self._read(f'/resource_providers/{provider}/traits')
         return None if body is None else frozenset(body['traits'])
 
@@ -409,7 +411,7 @@ def _allocations(wanted: AllocationRequest,
 def _newest(wanted: AllocationRequest) -> Version:
     """Return the newest version with which a consumer can be written.
 
-    From TYPES on, a write needs a type, and NO_TYPE is not accepted as one.
+    From the version TYPES on, a write needs a type, and NO_TYPE is refused.
     """
     return (_BEFORE_TYPES if wanted.consumer_type in (None, NO_TYPE)
             else BEST)
@@ -421,7 +423,7 @@ def _provider(body: Mapping[str, Any]) -> Provider:
 
 
 def _offered(answer: Any) -> Version:
-    """Return the newest version that a 406 names."""
+    """Return the newest version that an answer with status 406 names."""
     try:
         major, minor = answer['errors'][0]['max_version'].split('.')
         return int(major), int(minor)

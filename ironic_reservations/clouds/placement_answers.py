@@ -69,7 +69,7 @@ class Outcome(enum.Enum):
 class Answer:
     """The answer to a write.
 
-    :ivar said: a sentence of Placement, or about its answer.
+    :ivar said: a sentence from Placement, or a sentence about its answer.
     """
 
     outcome: Outcome

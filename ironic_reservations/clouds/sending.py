@@ -9,7 +9,7 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""Sends requests with keystoneauth; repeats reads that break off."""
+"""Sends requests with keystoneauth, and repeats interrupted reads."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def adapter(conf: cfg.ConfigOpts, group: str) -> Sender:
 
 def request(sender: Sender, path: str, method: str,
             **arguments: Any) -> tuple[int, Any]:
-    """Send a request and return the answer; repeat a GET that breaks off.
+    """Send a request and return the answer; repeat an interrupted GET.
 
     A server may close an idle connection just when a request is sent on it.
     Only a read may be repeated then, since a change may have been made.

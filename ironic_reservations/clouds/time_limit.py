@@ -51,8 +51,8 @@ def one_line(exc: BaseException) -> str:
 class Cut:
     """Aborts the connection of an exchange.
 
-    The exchange registers each connection as soon as it has one; a connection
-    that is registered after the time is up is aborted at once.
+    The exchange registers each connection that it opens. A connection that is
+    registered after the time limit is aborted at once.
     """
 
     def __init__(self) -> None:

@@ -50,8 +50,8 @@ def add_parser(actions: Any) -> None:
                      'changes. Exit status: 0 if nothing is left to do, 1 if '
                      'something is, 2 if the command could not finish (run it '
                      'again), 3 if nothing is left to do but some nodes were '
-                     'left alone: the output states the reasons, and a person '
-                     'has to look at them.')
+                     'left alone: the output states the reasons, and an '
+                     'operator has to check these nodes.')
     how = heal.add_mutually_exclusive_group()
     how.add_argument('--apply', action='store_true',
                      help='Make the changes. Safe while the cloud runs; can '
@@ -103,7 +103,7 @@ def _status(results: Sequence[class_heal.Result]) -> int:
 
 def _shown(healing: Iterator[class_heal.Result],
            total: int) -> Iterator[class_heal.Result]:
-    """Show the progress apart from the printed result."""
+    """Yield the results, and show the progress on standard error."""
     console = rich.console.Console(stderr=True)
     if console.is_terminal:
         with rich.progress.Progress(

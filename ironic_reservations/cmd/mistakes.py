@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Checks of an installation: usual mistakes, and what to do about each."""
+"""Checks of an installation for usual mistakes, each with a remedy."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ IRONIC_CONFIG = cfg.StrOpt(
                           'default the file that Ironic would use.')
 
 
-def _found(code: upgradecheck.Code, *sentences: str) -> upgradecheck.Result:
-    """Return a result: success if there is nothing to say."""
+def _result(code: upgradecheck.Code, *sentences: str) -> upgradecheck.Result:
+    """Return the result of a check: success if there are no sentences."""
     return upgradecheck.Result(
         code if sentences else upgradecheck.Code.SUCCESS,
         ' '.join(sentences) or None)
@@ -54,8 +54,8 @@ def _passed(sentence: str | None = None) -> upgradecheck.Result:
 
 
 def names(conf: cfg.ConfigOpts) -> upgradecheck.Result:
-    """Check that each line of the files sets an option."""
-    return _found(upgradecheck.Code.WARNING, *ignored.lines(conf))
+    """Check that each line of the configuration files sets an option."""
+    return _result(upgradecheck.Code.WARNING, *ignored.lines(conf))
 
 
 def modes(conf: cfg.ConfigOpts) -> upgradecheck.Result:
@@ -67,7 +67,7 @@ def modes(conf: cfg.ConfigOpts) -> upgradecheck.Result:
                conf.notices.webhook_secret_file}
     lax = sorted(file for file in secret if file and os.path.isfile(file)
                  and os.stat(file).st_mode & stat.S_IRWXO)
-    return _found(upgradecheck.Code.WARNING, *(
+    return _result(upgradecheck.Code.WARNING, *(
         'Every user of this host may read the secrets in '
         f'{file}. Run "chmod 0640 {file}", and give it to the group of the '
         'service.' for file in lax))
@@ -75,7 +75,7 @@ def modes(conf: cfg.ConfigOpts) -> upgradecheck.Result:
 
 def values(conf: cfg.ConfigOpts) -> upgradecheck.Result:
     """Check that the options do not contradict each other."""
-    return _found(upgradecheck.Code.FAILURE, *_contradictions(conf))
+    return _result(upgradecheck.Code.FAILURE, *_contradictions(conf))
 
 
 def _contradictions(conf: cfg.ConfigOpts) -> Iterator[str]:
@@ -104,7 +104,7 @@ def identity(conf: cfg.ConfigOpts) -> upgradecheck.Result:
         return _passed()
     if conf.auth_strategy == 'http_basic':
         file = conf.http_basic_auth_user_file
-        return _passed() if os.access(file, os.R_OK) else _found(
+        return _passed() if os.access(file, os.R_OK) else _result(
             upgradecheck.Code.FAILURE,
             f'[DEFAULT] auth_strategy is http_basic, and its file {file} '
             'cannot be read. Write it with "htpasswd -B", or name another one '
@@ -113,7 +113,7 @@ def identity(conf: cfg.ConfigOpts) -> upgradecheck.Result:
              if setting.section == 'keystone_authtoken'}
     if conf.auth_strategy == 'noauth' or {'auth_url', 'auth_section'} & found:
         return _passed()
-    return _found(
+    return _result(
         upgradecheck.Code.FAILURE,
         '[DEFAULT] auth_strategy is keystone, and [keystone_authtoken] has no '
         'auth_url, so no token can be checked. Write this section as for any '
@@ -140,19 +140,19 @@ def service_user(conf: cfg.ConfigOpts) -> upgradecheck.Result:
         seen = next(ironic.Ironic.over_http(conf).nodes(), None)
         known = _known_nodes(conf) if seen is None else 0
     except errors.IronicUnavailable as exc:
-        return _found(upgradecheck.Code.FAILURE, str(exc))
+        return _result(upgradecheck.Code.FAILURE, str(exc))
     except ksa_exc.ClientException as exc:
-        return _found(
+        return _result(
             upgradecheck.Code.FAILURE,
             f'The user of [ironic] gets no token: {exc}')
     except errors.DatabaseUnavailable:
         return _passed('The database does not answer.')
     if not known:
         return _passed()
-    return _found(
+    return _result(
         upgradecheck.Code.FAILURE,
-        f'Ironic shows no nodes to the user of [ironic], and {known} are '
-        'known. Give the user the role reader (member, for leases) on the '
+        f'Ironic shows no nodes to the user of [ironic], although {known} '
+        'are known. Give the user the role reader (member, for leases) on the '
         'system, and set [ironic] system_scope = all.')
 
 
@@ -178,7 +178,7 @@ def host_clock(conf: cfg.ConfigOpts) -> upgradecheck.Result:
         return _passed('The database does not return the time.')
     if abs(known.skew) - known.error <= _SKEW:
         return _passed()
-    return _found(
+    return _result(
         upgradecheck.Code.FAILURE if measured.is_off(known)
         else upgradecheck.Code.WARNING,
         f'The clock of this host differs by {known.skew:+.1f} s from that of '
@@ -187,7 +187,7 @@ def host_clock(conf: cfg.ConfigOpts) -> upgradecheck.Result:
 
 
 def reconciler(conf: cfg.ConfigOpts) -> upgradecheck.Result:
-    """Check that a process follows the nodes of Ironic."""
+    """Check that a process mirrors the nodes of Ironic."""
     database = connection.Database(conf)
     # Without a limit, so that a clock that is off has one result alone.
     now = db_clock.DatabaseClock(database)
@@ -201,15 +201,15 @@ def reconciler(conf: cfg.ConfigOpts) -> upgradecheck.Result:
     finally:
         now.close()
         database.close()
-    return _found(
+    return _result(
         upgradecheck.Code.WARNING,
-        'No process follows the nodes of Ironic at the moment, so no lease '
+        'No process mirrors the nodes of Ironic at the moment, so no lease '
         'starts or ends. If the service runs, look for "The reconciler waits" '
         'in its log, and start uwsgi with --enable-threads.')
 
 
 def guard(conf: cfg.ConfigOpts) -> upgradecheck.Result:
-    """Check that Ironic has the guard, and where."""
+    """Check that the guard is installed in Ironic, at the right place."""
     files = ([conf.ironic_config] if conf.ironic_config
              else cfg.find_config_files('ironic'))
     if not files:
@@ -218,19 +218,19 @@ def guard(conf: cfg.ConfigOpts) -> upgradecheck.Result:
     theirs = _of_ironic(files)
     named = theirs.api.middleware
     if _GUARD not in named:
-        return _found(
+        return _result(
             upgradecheck.Code.WARNING,
             f'[api] middleware in {files[0]} does not name "{_GUARD}", so '
             'Ironic lets everybody deploy promised nodes.')
     if named[0] != _GUARD:
-        return _found(
+        return _result(
             upgradecheck.Code.WARNING,
             f'"{_GUARD}" is not the first in [api] middleware of {files[0]}: '
             f'"{named[0]}" could change a request after the guard has checked '
             'it.')
     if theirs.auth_strategy != 'noauth' and conf.ironic.auth_type in (
             None, 'none'):
-        return _found(
+        return _result(
             upgradecheck.Code.FAILURE,
             'Ironic authenticates its callers with '
             f'"{theirs.auth_strategy}", and [ironic] of '
@@ -240,13 +240,13 @@ def guard(conf: cfg.ConfigOpts) -> upgradecheck.Result:
 
 
 def own_database(conf: cfg.ConfigOpts) -> upgradecheck.Result:
-    """Check that the database is not Ironic's."""
+    """Check that Ironic does not use the same database."""
     files = ([conf.ironic_config] if conf.ironic_config
              else cfg.find_config_files('ironic'))
     used = _of_ironic(files).database.connection if files else None
     if not used or _place(used) != _place(connection.Database(conf).url):
         return _passed()
-    return _found(
+    return _result(
         upgradecheck.Code.FAILURE,
         '[database] connection names the database of Ironic, which has other '
         'tables of the same names. Create one for reservations alone.')

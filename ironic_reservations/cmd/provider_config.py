@@ -108,7 +108,7 @@ def _positive(word: str) -> int:
 
 
 def _write(path: str, text: str) -> None:
-    """Replace a file in one step, so that no reader sees half of it."""
+    """Replace a file atomically, so that no reader sees a part of it."""
     descriptor, beside = tempfile.mkstemp(
         prefix='.', suffix='.new', dir=os.path.dirname(path) or '.')
     try:

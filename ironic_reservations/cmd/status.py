@@ -207,7 +207,7 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the checks; 0 means yes, 1 yes with warnings, 2 no."""
+    """Run the checks; return 0 for success, 1 for warnings, 2 for failures."""
     # A failure is a result, not a traceback of the handler of last resort.
     logging.getLogger().addHandler(_NOWHERE)
     command = cfg.SubCommandOpt('command', title='commands',

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Configuration of our own: inside Ironic's process the global is Ironic's."""
+"""The configuration, apart from the global one, which belongs to Ironic."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def load(args: Sequence[str] = (),
 
 
 def _files() -> list[str] | None:
-    """Return the files to read; ``None``: those that oslo.config finds."""
+    """Return the files to read; ``None``: oslo.config has to find them."""
     named = os.environ.get(FILE_VARIABLE)
     if named:
         return [named]

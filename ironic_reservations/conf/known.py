@@ -59,7 +59,7 @@ def own() -> Sequence[tuple[str, cfg.Opt]]:
 
 
 def everything(conf: cfg.ConfigOpts) -> Known:
-    """Return all options, as the files of a configuration set them.
+    """Return all options, with the values in the files of a configuration.
 
     :param conf: the configuration with the names of its files.
     """

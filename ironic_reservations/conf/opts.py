@@ -52,8 +52,8 @@ _POOL = {'max_pool_size': 16, 'max_overflow': 40}
 def _database_opts() -> Sequence[cfg.Opt]:
     """Return the options of oslo.db with our defaults.
 
-    They are copies, since oslo.db's own objects are Ironic's, too, in its
-    process.
+    The options are copied, since Ironic uses the same objects of oslo.db if
+    this runs in its process.
     """
     found = copy.deepcopy(db_options.database_opts)
     cfg.set_defaults(found, **_POOL)

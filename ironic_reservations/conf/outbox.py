@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Options of [notices] for everything that is sent from the outbox."""
+"""Options of [notices] for all messages that are sent from the outbox."""
 
 from __future__ import annotations
 

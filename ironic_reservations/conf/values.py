@@ -27,7 +27,7 @@ _URL = ('database', 'connection')
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Check each value, if any is set.
+    """Check the value of each option that is set.
 
     oslo.config checks a value when it is read, which may be during a request.
 

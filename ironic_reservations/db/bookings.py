@@ -163,7 +163,7 @@ def read_briefs(connection: sa.Connection, lease_ids: Collection[str]
                 ) -> dict[str, frozenset[lease_parts.Brief]]:
     """Return the changeable values of the bookings of leases.
 
-    :returns: by lease ID; leases without bookings are left out.
+    :returns: the values by lease ID; leases without bookings are left out.
     """
     # SELECT lease_id, id, node_uuid, ... FROM reservations
     #   JOIN lease_reservations ... WHERE lease_id IN (...)
@@ -181,7 +181,7 @@ def read_of_hosts(connection: sa.Connection, lease_id: str | None = None,
                   ) -> list[tuple[leases.NodeBooking, str]]:
     """Return bookings with the IDs of their leases, ordered by start.
 
-    Each starts with its lease, even if the lease got the host later. Each
+    The start is that of the lease, even if the lease got the host later. Each
     parameter that is given restricts the result.
     """
     # SELECT ..., lease_id, leases.starts_at FROM reservations
@@ -292,7 +292,7 @@ def insert_many(connection: sa.Connection,
 
 def _groups(bookings: Iterable[leases.NodeBooking]
             ) -> list[list[leases.NodeBooking]]:
-    """Group bookings by state; one statement names one state."""
+    """Group bookings by state, since a statement has a single state."""
     found: dict[leases.BookingState, list[leases.NodeBooking]] = {}
     for booking in bookings:
         found.setdefault(booking.state, []).append(booking)
@@ -300,7 +300,7 @@ def _groups(bookings: Iterable[leases.NodeBooking]
 
 
 def as_read(bookings: Collection[leases.NodeBooking]) -> dict[str, Any]:
-    """Return the values of :data:`AS_READ`.
+    """Return the parameters of the condition :data:`AS_READ`.
 
     A uuid is never used for a second row. If a row has moved from one of
     these nodes to another, their generations show it.
@@ -317,7 +317,7 @@ def as_read(bookings: Collection[leases.NodeBooking]) -> dict[str, Any]:
 
 
 def _untouched(bookings: Collection[leases.NodeBooking]) -> dict[str, Any]:
-    """Return the values of :data:`_UNTOUCHED`."""
+    """Return the parameters of the condition :data:`_UNTOUCHED`."""
     if any(booking.begun for booking in bookings):
         raise ValueError('a booking that has started cannot be moved or '
                          'deleted as planned')
@@ -371,7 +371,7 @@ def update_state(connection: sa.Connection,
 def update_warned(connection: sa.Connection,
                   bookings: Collection[leases.NodeBooking],
                   warned_at: datetime.datetime) -> None:
-    """Write when the owner was warned that unused nodes are released.
+    """Write the time of the warning that unused nodes are released.
 
     :raises Conflict: one of the bookings has changed.
     """

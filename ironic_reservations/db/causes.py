@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Why a database cannot be used, in words for its operator."""
+"""Describes to the operator why a database cannot be used."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ _DISTRIBUTIONS = {'pymysql': 'PyMySQL', 'MySQLdb': 'mysqlclient',
 
 
 def of(failure: errors.DatabaseUnavailable) -> str:
-    """Return the cause of a failure, and what to do if that is known.
+    """Return the cause of a failure, with the remedy if it is known.
 
-    It may name addresses and files, so no client gets it.
+    The text may contain addresses and names of files, so it is not sent to
+    clients.
 
     :param failure: the error, whose cause is the driver's.
     """

@@ -56,7 +56,8 @@ class Landmark:
 
     :ivar first: the lowest number that it may have.
     :ivar last: the highest number that it may have.
-    :ivar known: it is not purged while there are changes up to this number.
+    :ivar known: the landmark is not purged before the changes up to this
+        number are.
     """
 
     first: int
@@ -73,7 +74,7 @@ class Landmark:
     @classmethod
     def written(cls, node_uuid: str, generation: int,
                 last: int) -> Landmark:
-        """Return the landmark that a commit of this process has written.
+        """Return a landmark for a change that this process has committed.
 
         :param last: the highest number that was seen before.
         """
@@ -137,8 +138,8 @@ def read_old(connection: sa.Connection, kept: int,
              most: int) -> int | None:
     """Return the highest number of the rows to purge.
 
-    :param kept: how many numbers to keep.
-    :param most: how many numbers to purge at once.
+    :param kept: the number of latest numbers to keep.
+    :param most: the maximum number of numbers to purge at once.
     :returns: ``None`` if there is nothing to purge.
     """
     # SELECT MIN(seq), MAX(seq) FROM changes

@@ -35,9 +35,9 @@ class Taken:
     token: str
 
 
-def nobodys(table: sa.Table,
-            now: datetime.datetime) -> sa.ColumnElement[bool]:
-    """Return the condition that no process has claimed rows."""
+def unclaimed(table: sa.Table,
+              now: datetime.datetime) -> sa.ColumnElement[bool]:
+    """Return the condition that a row is not claimed."""
     return sa.or_(table.c.claimed_until.is_(None),
                   table.c.claimed_until <= now)
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``claims``: tasks that one process at a time does for all.
+"""Rows of ``claims``: tasks that only one process at a time works on.
 
 Rows of ``features.keys`` share the table. A row of any kind is
 without effect once it has expired, and is deleted.
@@ -114,7 +114,7 @@ def read_over(connection: sa.Connection, now: datetime.datetime,
               limit: int) -> list[str]:
     """Return the names of the claims that expired first.
 
-    :param limit: how many to return at most.
+    :param limit: the maximum number of names.
     """
     # SELECT name FROM claims WHERE expires_at <= ? ORDER BY expires_at LIMIT ?
     return list(connection.execute(

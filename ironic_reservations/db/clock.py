@@ -95,7 +95,7 @@ class DatabaseClock:
 
     :param database: the database; the clock uses a connection of its own, so
         that it works while all others are in use.
-    :param max_skew: by how many seconds this host's wall clock may differ
+    :param max_skew: the seconds by which this host's wall clock may differ
         before the clock refuses to return the time; 0: no limit.
     :param timer: a monotonic clock, in seconds.
     :param host: the wall clock; by default that of this host.
@@ -120,7 +120,7 @@ class DatabaseClock:
         """
         self._pid = os.getpid()
         self._lock = threading.Lock()
-        self._looking: threading.Thread | None = None
+        self._measuring: threading.Thread | None = None
         self._begun = 0.0
         self._own: db_connection.Database | None = None
         self._driver: Any = None
@@ -161,10 +161,10 @@ class DatabaseClock:
         """
         known = self._measured
         if known is None or self._timer() - known.at > fresh:
-            looking = self._look()
+            measuring = self._start_measuring()
             known = self._counts()
             if known is None:
-                looking.join(patience)
+                measuring.join(patience)
                 known = self._counts()
         return known
 
@@ -187,7 +187,7 @@ class DatabaseClock:
         begun = self._timer()
         known = self._measured
         if known is None or begun - known.at > fresh:
-            self._look().join(patience)
+            self._start_measuring().join(patience)
             known = self._measured
         if known is None:
             return None, self._timer() - begun
@@ -199,22 +199,22 @@ class DatabaseClock:
         if self._own is not None:
             self._own.close()
 
-    def _look(self) -> threading.Thread:
-        """Start a measurement, unless one is running."""
+    def _start_measuring(self) -> threading.Thread:
+        """Start a measurement on another thread, unless one is running."""
         if self._pid != os.getpid():
             self._begin_process()
         with self._lock:
-            looking = self._looking
-            if looking is None or not looking.is_alive():
-                looking = self._looking = threading.Thread(
+            measuring = self._measuring
+            if measuring is None or not measuring.is_alive():
+                measuring = self._measuring = threading.Thread(
                     target=self._measure, daemon=True,
                     name='ironic-reservations-clock')
                 self._begun = self._timer()
-                looking.start()
+                measuring.start()
             elif self._timer() - self._begun > _LONGEST:
                 self._begun = self._timer()
                 self._cut_off()
-            return looking
+            return measuring
 
     def _cut_off(self) -> None:
         """Abort a measurement without an answer.
@@ -290,9 +290,9 @@ class DatabaseClock:
         error = (high - low) / 2
         self._measured = Measured(after, offset,
                                   host - (low + high) / 2 - after, error)
-        self._tell(self._measured)
+        self._log_skew(self._measured)
 
-    def _tell(self, known: Measured) -> None:
+    def _log_skew(self, known: Measured) -> None:
         off = self.is_off(known)
         if off and not self._off:
             LOG.error(

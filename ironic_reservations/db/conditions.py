@@ -12,8 +12,9 @@
 
 """Rules of the planner, each written once in SQL.
 
-Each rule names its twin in Python. ``tests/inprocess/db/test_conditions``
-compares the two with random rows on each database.
+Each rule names its equivalent in Python.
+``tests/inprocess/db/test_conditions`` compares the two with random rows on
+each database.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ _IMMEDIATE = _r.immediate == sa.literal_column('1', sa.SmallInteger())
 def live(now: Instant) -> Condition:
     """Return the condition that a row is a live reservation.
 
-    The twin is ``node_reservation.Reservation.live``.
+    The equivalent is ``node_reservation.Reservation.live``.
     """
     return sa.and_(_IMMEDIATE, sa.or_(
         _is_among(_r.state, (node_reservation.State.STARTING.value,
@@ -92,7 +93,7 @@ def live(now: Instant) -> Condition:
 def has_node(now: Instant) -> Condition:
     """Return the condition that a booking of a lease has its node.
 
-    The twin is ``leases.NodeBooking.has_node``.
+    The equivalent is ``leases.NodeBooking.has_node``.
     """
     return sa.and_(_r.immediate.is_(None), sa.or_(
         _is_among(_r.state, (leases.BookingState.BOUND.value,
@@ -106,7 +107,7 @@ def to_come(now: Instant, row: sa.FromClause = tables.reservations
             ) -> Condition:
     """Return the condition that a booking of a lease is in the future.
 
-    The twin is ``leases.NodeBooking.to_come``.
+    The equivalent is ``leases.NodeBooking.to_come``.
     """
     return sa.and_(row.c.immediate.is_(None),
                    _is(row.c.state, leases.BookingState.PLANNED.value),
@@ -116,7 +117,7 @@ def to_come(now: Instant, row: sa.FromClause = tables.reservations
 def maintained(now: Instant) -> Condition:
     """Return the condition that a maintenance window has its node now.
 
-    The twin is ``node_window.NodeWindow.has_node``.
+    The equivalent is ``node_window.NodeWindow.has_node``.
     """
     return sa.or_(
         window_is(*node_window.WRITTEN),
@@ -127,7 +128,7 @@ def maintained(now: Instant) -> Condition:
 def to_maintain(now: Instant) -> Condition:
     """Return the condition that a maintenance window is in the future.
 
-    The twin is ``host_view.HostView.next_window``.
+    The equivalent is ``host_view.HostView.next_window``.
     """
     return sa.and_(window_is(*_UNWRITTEN), _r.starts_at > now,
                    _r.expires_at > now)
@@ -136,8 +137,8 @@ def to_maintain(now: Instant) -> Condition:
 def suspended() -> sa.ColumnElement[str | None]:
     """Return an expression for the reason why a reservation is suspended.
 
-    It is NULL if the reservation of the node is not suspended. The twin is
-    ``node_condition.suspends``.
+    It is NULL if the reservation of the node is not suspended. The equivalent
+    is ``node_condition.suspends``.
     """
     return sa.case(*((_n[name], name) for name in node_condition.SUSPENDED))
 
@@ -145,7 +146,7 @@ def suspended() -> sa.ColumnElement[str | None]:
 def occupied() -> Condition:
     """Return the condition that a node may have an instance on it.
 
-    The twin is ``node_condition.occupied``.
+    The equivalent is ``node_condition.occupied``.
     """
     # An unknown state is NULL, and none of these.
     return sa.or_(_n.instance_uuid.is_not(None), sa.func.coalesce(
@@ -162,7 +163,7 @@ def was_deployed() -> Condition:
 def of_project(project_id: str | sa.BindParameter[str]) -> Condition:
     """Return the condition that a project may see a node.
 
-    The twin is ``visibility.Visibility.sees``.
+    The equivalent is ``visibility.Visibility.sees``.
     """
     return sa.or_(_n.owner == project_id, _n.lessee == project_id)
 
@@ -170,7 +171,7 @@ def of_project(project_id: str | sa.BindParameter[str]) -> Condition:
 def closed(names: Collection[str], traits: Collection[str]) -> Condition:
     """Return the condition that the configuration closes a node to leases.
 
-    The twin is ``leasable.Rules.close``.
+    The equivalent is ``leasable.Rules.close``.
 
     :param names: names and uuids of nodes.
     :param traits: each node with any of these is closed.
@@ -187,7 +188,7 @@ def closed(names: Collection[str], traits: Collection[str]) -> Condition:
 def unbooked(now: Instant) -> Condition:
     """Return the condition that a node has no future booking or window.
 
-    The twins are ``pick.promise`` and ``pick.maintenance``.
+    The equivalents are ``pick.promise`` and ``pick.maintenance``.
     """
     return sa.and_(~_booked(to_come(now)), ~_booked(to_maintain(now)))
 
@@ -196,7 +197,7 @@ def requirements(now: Instant,
                  hosts: bool) -> list[tuple[str, Condition]]:
     """Return the conditions under which a node can be reserved now.
 
-    The twin is ``pick.why_not``, which has the same order.
+    The equivalent is ``pick.why_not``, which has the same order.
 
     :param hosts: whether nodes that are hosts of leases may be used.
     :returns: each with the reason code of a refusal if it is not met.
@@ -223,9 +224,9 @@ def obstacle(now: Instant, hosts: bool,
              full: Mapping[str, str]) -> sa.ColumnElement[str | None]:
     """Return an expression for the reason why a node cannot be picked.
 
-    It is NULL if the node can be picked. The twin is ``pick.pick``: lasting
-    reasons come first, and a booking of a lease comes last, since it could be
-    moved.
+    It is NULL if the node can be picked. The equivalent is ``pick.pick``:
+    lasting reasons come first, and a booking of a lease comes last, since it
+    could be moved.
 
     :param hosts: whether nodes that are hosts of leases may be used.
     :param unheld: reason codes by the uuids of nodes that could not be held in

@@ -208,8 +208,8 @@ class Database:
 
         In SQLite itself, a waiting writer sleeps and tries again, with pauses
         that grow, so that on a busy machine a thread may wait for half a
-        minute. A thread that has waited here for the limit goes on, and SQLite
-        reports the conflict.
+        minute. After the limit, a waiting thread continues, and SQLite reports
+        the conflict.
         """
         queued = (self.engine.dialect.name == 'sqlite'
                   and self._turn.acquire(timeout=self._limits.lock))
@@ -265,9 +265,9 @@ def translated() -> Iterator[None]:
         if isinstance(exc, sessions.NotServed):
             LOG.error('The database cannot be used: %s', exc)
             raise errors.DatabaseUnavailable(
-                'The database server of the reservations is not one that the '
-                'service runs on, so nothing was promised or changed. Tell '
-                'the operator, whose log names it.') from exc
+                'The service does not support the database server of the '
+                'reservations, so nothing was promised or changed. Tell the '
+                'operator; the log of the service names the server.') from exc
         if _misses_tables(exc):
             raise errors.DatabaseUnavailable(
                 'The tables of the database of the reservations are missing '

@@ -35,10 +35,11 @@ def is_full(driver: BaseException) -> bool:
 
 
 def refused_commit(driver: BaseException) -> bool:
-    """Return whether a COMMIT that failed so has certainly done nothing.
+    """Return whether a COMMIT with this error has certainly done nothing.
 
-    SQLite has not written its mark of the commit, and PostgreSQL aborts the
-    transaction. MariaDB may already have told other servers of it.
+    SQLite has not written the record of the commit, and PostgreSQL aborts the
+    transaction. MariaDB may already have sent the transaction to other
+    servers.
 
     :param driver: the exception of the driver.
     """

@@ -30,7 +30,7 @@ _FRESH = 1 << 30
 
 
 def first() -> int:
-    """Return the generation of a new node, even with a used uuid."""
+    """Return the generation of a new node, whose uuid may have been used."""
     return 1 + secrets.randbelow(_FIRST)
 
 
@@ -40,5 +40,5 @@ def step() -> int:
 
 
 def fresh() -> int:
-    """Return the number of a change that need not show its order."""
+    """Return a number for a change whose order does not matter."""
     return 1 + secrets.randbelow(_FRESH)

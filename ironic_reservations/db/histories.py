@@ -10,12 +10,13 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The row of ``histories``: which history of the timeline this is.
+"""The row of ``histories``, which identifies the history of the timeline.
 
-The row has the server that wrote it. After a fail-over of PostgreSQL, or in a
-dump that is loaded, the server is another one, so that a process that knows of
-nothing before finds out, too. All nodes are uncertain then: requests that the
-lost history let through may be on their way to Ironic.
+The row contains the identity of the server that wrote it. After a fail-over of
+PostgreSQL, and in a dump that is loaded, the server is another one, so that
+even a process that has just started detects the new history. All nodes are
+uncertain then: requests that the lost history let through may be on their way
+to Ironic.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def note(connection: sa.Connection,
 
 
 def read_number(connection: sa.Connection) -> int:
-    """Return the number of the history: each that follows has a higher one.
+    """Return the number of the history; a later history has a higher one.
 
     :returns: 0 before the first process has written one.
     """
@@ -84,8 +85,8 @@ def begin(connection: sa.Connection, known: int | None,
     """Write that another history begins, and make all nodes uncertain.
 
     :param known: the generation of the lost history, 0 if it is not known;
-        ``None``: another history has begun, whatever the row has.
-    :param until: when Ironic is asked about the nodes.
+        ``None``: another history has begun, regardless of the row.
+    :param until: the time at which Ironic is asked about the nodes.
     :returns: ``False`` if another process has written it first.
     """
     # UPDATE histories SET generation = CASE WHEN generation < ? THEN ?

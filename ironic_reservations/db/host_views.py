@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Reads who has nodes, and who has them next, in one statement."""
+"""Reads the present and the next holders of nodes, in one statement."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def read(connection: sa.Connection, node_uuids: Collection[str],
          now: datetime.datetime, until: datetime.datetime | None = None,
          first: bool = False, windows: bool = False,
          busy: bool = False) -> dict[str, host_view.HostView]:
-    """Return who has each of some nodes now, and who has it next.
+    """Return the present and the next holder of each node.
 
     :param until: bookings that start at or after this time are left out;
         ``None``: none are.
-    :param first: whether all future bookings of a node are left out but the
-        first; others need not be read if there are many nodes.
+    :param first: whether to read only the first future booking of each node,
+        which saves time for many nodes.
     :param windows: whether to read the maintenance windows.
     :param busy: whether to read the requests in flight, with another query.
     """
@@ -121,7 +121,7 @@ def read_unleased(connection: sa.Connection,
                   node_uuids: Collection[str] | None = None
                   ) -> tuple[dict[str, node_reservation.Reservation],
                              dict[str, tuple[node_window.NodeWindow, ...]]]:
-    """Return the promises of nodes that are not of leases, by node.
+    """Return the reservations and the maintenance windows of nodes, by node.
 
     :param node_uuids: ``None``: of all nodes.
     :returns: the reservations, live or not, and the windows that are not over,

@@ -128,7 +128,7 @@ def insert(connection: sa.Connection, node_uuid: str,
     """Open a node to leases and return the host's id.
 
     :param excluded: whether the configuration closes it.
-    :raises oslo_db.exception.DBDuplicateEntry: it is a host already.
+    :raises oslo_db.exception.DBDuplicateEntry: the node is a host already.
     """
     return int(_HOST.insert_one(connection, Row(
         0, node_uuid, True, now, None, excluded=excluded)))

@@ -68,8 +68,8 @@ def read_busy(connection: sa.Connection,
               ) -> dict[str, datetime.datetime]:
     """Return the nodes with requests in flight.
 
-    :returns: by node uuid, the latest time for the answer to its last request;
-        once it has passed, the outcome is unknown.
+    :returns: the latest time for the answer to the last request, by node uuid;
+        after this time, the outcome is unknown.
     """
     rows = (connection.execute(_BUSY) if node_uuids is None
             else connection.execute(_BUSY_OF, {'uuids': list(node_uuids)}))
@@ -78,7 +78,7 @@ def read_busy(connection: sa.Connection,
 
 def read_used(connection: sa.Connection,
               node_uuids: Collection[str] | None = None) -> frozenset[str]:
-    """Return the nodes that may be in use without an end.
+    """Return the nodes that a request in flight may put to use.
 
     An unknown request of a lost history only delays the next use of a node.
     """
@@ -139,7 +139,7 @@ def insert_unknown(connection: sa.Connection, until: datetime.datetime,
 
     Its token is the uuid of the node, so that a node has one such row.
 
-    :param until: when Ironic is asked about the nodes.
+    :param until: the time at which Ironic is asked about the nodes.
     :param node_uuid: the only node; ``None``: all.
     """
     # INSERT INTO in_flight_requests (...) SELECT uuid, uuid, ... FROM nodes
@@ -294,9 +294,9 @@ def write_seen(connection: sa.Connection, row: in_flight.InFlight,
 
 def shown_elsewhere(connection: sa.Connection, reservation_uuid: str,
                     token: str) -> bool:
-    """Return whether another request in flight contains a proof.
+    """Return whether another request in flight has the same proof.
 
-    :param token: of the request that does not count.
+    :param token: the token of the request that is not counted.
     """
     # SELECT id FROM in_flight_requests WHERE reservation_uuid = ?
     #   AND token <> ? LIMIT 1

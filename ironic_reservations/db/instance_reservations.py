@@ -80,7 +80,8 @@ def insert_many(
         made: Iterable[instance_reservations.InstanceReservation]) -> None:
     """Write new instance reservations in one statement.
 
-    :raises oslo_db.exception.DBDuplicateEntry: one of them exists already.
+    :raises oslo_db.exception.DBDuplicateEntry: one of the reservations exists
+        already.
     """
     made = list(made)
     if made:
@@ -125,7 +126,7 @@ def update(connection: sa.Connection,
     decides between concurrent changes.
 
     :param before: as it was read.
-    :raises Conflict: it has changed since.
+    :raises Conflict: the row has changed since.
     """
     _ASKED.update(connection, before, after, request=_written(after))
 
@@ -138,7 +139,7 @@ def delete_many(
     To be called before the lease reservations are deleted, and after the
     generations of their leases have been raised.
 
-    :raises Conflict: one of them has been deleted already.
+    :raises Conflict: one of the reservations has been deleted already.
     """
     # SQLite does not cascade by default.
     _ASKED.delete_all(connection, gone)

@@ -38,7 +38,7 @@ def read_unopened(connection: sa.Connection, *, names: Collection[str],
 
     :param names: names and uuids of closed nodes.
     :param traits: each node with any of these is closed.
-    :param among: only these nodes.
+    :param among: the nodes to consider; ``None``: all.
     """
     # SELECT uuid FROM nodes WHERE NOT EXISTS (SELECT ... FROM hosts ...) ...
     host = sa.exists().where(_h.node_uuid == _n.uuid)
@@ -56,7 +56,7 @@ def read_other(connection: sa.Connection, *, names: Collection[str],
     :param names: names and uuids of closed nodes.
     :param traits: each node with any of these is closed.
     :param excluded: the value that the hosts should have.
-    :param among: only these nodes.
+    :param among: the nodes to consider; ``None``: all.
     :returns: the uuids of their nodes.
     """
     # SELECT uuid FROM hosts JOIN nodes WHERE NOT excluded AND <closed>
@@ -92,7 +92,8 @@ def insert(connection: sa.Connection, node_uuids: Collection[str], *,
            now: datetime.datetime) -> None:
     """Open nodes to leases.
 
-    :raises oslo_db.exception.DBDuplicateEntry: one of them is a host already.
+    :raises oslo_db.exception.DBDuplicateEntry: one of the nodes is a host
+        already.
     """
     connection.execute(sa.insert(tables.hosts), [
         {'node_uuid': uuid, 'reservable': True, 'excluded': False,
@@ -103,7 +104,7 @@ def update(connection: sa.Connection, node_uuids: Collection[str], *,
            excluded: bool, now: datetime.datetime) -> None:
     """Write whether the configuration closes hosts.
 
-    :raises Conflict: one of them has been deleted.
+    :raises Conflict: one of the hosts has been deleted.
     """
     for row in hosts.read(connection, node_uuids=node_uuids):
         # UPDATE hosts SET excluded = ? WHERE id = ? AND node_uuid = ?
@@ -118,7 +119,7 @@ def delete(connection: sa.Connection, node_uuids: Collection[str], *,
     """Close nodes to leases.
 
     :param now: not used; the signature is that of :func:`update`.
-    :raises Conflict: one of them has been deleted already.
+    :raises Conflict: one of the hosts has been deleted already.
     """
     for row in hosts.read(connection, node_uuids=node_uuids):
         hosts.delete(connection, row.id, row.node_uuid)

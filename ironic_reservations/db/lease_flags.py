@@ -43,7 +43,7 @@ def flag_replaced(connection: sa.Connection,
     To be called in the transaction that moves their bookings.
 
     :param reservation_ids: the lease reservations with a new node.
-    :param lacking: the ones among them that still lack another node.
+    :param lacking: the reservations among them that still lack another node.
     """
     if not reservation_ids:
         return

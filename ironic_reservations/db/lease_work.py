@@ -42,7 +42,7 @@ class Claim(claimed_rows.Taken):
     """A lease that one worker works on.
 
     :ivar due_at: the value when the lease was claimed.
-    :ivar attempts: how often the next step has failed.
+    :ivar attempts: the number of failures of the next step.
     """
 
     due_at: datetime.datetime
@@ -51,7 +51,7 @@ class Claim(claimed_rows.Taken):
 
 def _takeable(now: datetime.datetime) -> sa.ColumnElement[bool]:
     return sa.and_(_s.due_at <= now,
-                   claimed_rows.nobodys(tables.leases, now))
+                   claimed_rows.unclaimed(tables.leases, now))
 
 
 def read_due(connection: sa.Connection, now: datetime.datetime,
@@ -122,7 +122,7 @@ def give_back(connection: sa.Connection, claim: Claim,
               attempts: int = 0) -> bool:
     """Release a lease, and write the time when it is due next.
 
-    :param due_at: that time; ``None``: never.
+    :param due_at: the time when it is due next; ``None``: never.
     :param generation: the generation of the lease for which ``due_at`` was
         computed; if the lease has changed since, it is due at once.
     :param waiting: the reason why the next step has to wait.
@@ -261,7 +261,7 @@ def read_concerned(connection: sa.Connection,
                    ) -> frozenset[str]:
     """Return nodes that are hosts, or that a lease still has.
 
-    :param node_uuids: among these nodes; ``None``: among all.
+    :param node_uuids: the nodes to consider; ``None``: all.
     """
     # SELECT node_uuid FROM hosts UNION SELECT node_uuid FROM reservations
     #   WHERE state IN ('bound', 'ending')

@@ -125,7 +125,7 @@ def read_page(connection: sa.Connection, project_id: str | None,
               chosen: leases.Filter = leases.ALL) -> list[leases.Lease]:
     """Return leases, the oldest first.
 
-    :param project_id: of this project; ``None``: of all.
+    :param project_id: the project of the leases; ``None``: all projects.
     :param marker: the last lease of the previous page.
     :param ended_since: omit leases that ended before this time.
     :param known: a cache; it requires a connection whose queries see one
@@ -162,7 +162,7 @@ def _first(query: sa.Select[Any], marker: leases.Lease | None,
 
 
 def _matching(chosen: leases.Filter) -> Iterator[sa.ColumnElement[bool]]:
-    """Return the conditions of a filter but for the status."""
+    """Return the conditions of a filter, except the one on the status."""
     if chosen.name is not None:
         yield _s.name == chosen.name
         # MariaDB ignores spaces at the end, so something else has to be there.
@@ -336,7 +336,7 @@ def insert(connection: sa.Connection, lease: leases.Lease,
            request_digest: str | None) -> None:
     """Write a new lease without its bookings.
 
-    :param due_at: when the reconciler has to work on it first.
+    :param due_at: the time at which the reconciler has to work on it first.
     :raises oslo_db.exception.DBDuplicateEntry: the request was served before.
     """
     _LEASE.insert(connection, [lease], request_key=request_key,
@@ -357,7 +357,7 @@ def update(connection: sa.Connection, before: leases.Lease,
     """Write a changed lease without its bookings.
 
     :param before: as it was read; only differences are written.
-    :param due_at: when the reconciler has to work on it next.
+    :param due_at: the time at which the reconciler has to work on it next.
     :returns: its new generation; 0 if another process has changed it since.
     :raises Conflict: a part of it has changed since.
     """
@@ -414,7 +414,7 @@ def delete_many(connection: sa.Connection,
 
     :returns: ``False`` if another process has changed one of them since; the
         transaction then has to be rolled back.
-    :raises Conflict: a part of one has changed since.
+    :raises Conflict: a part of one of the leases has changed since.
     """
     if not gone:
         return True

@@ -86,7 +86,8 @@ def version(database: db_connection.Database) -> str | None:
 def check_known(database: db_connection.Database) -> None:
     """Check that this release knows the revision of the database.
 
-    :raises UnknownRevision: it does not, and so cannot use the schema.
+    :raises UnknownRevision: this release does not know the revision, and
+        cannot use the schema.
     """
     _check_known(version(database))
 
@@ -143,7 +144,8 @@ def downgrade(database: db_connection.Database, revision: str,
 
     :param accept_loss: drop tables and columns even if they contain data.
     :param wait: as for :func:`upgrade`.
-    :raises WouldLoseRows: they contain data, and ``accept_loss`` is false.
+    :raises WouldLoseRows: a table or column to drop contains data, and
+        ``accept_loss`` is false.
     :raises UnknownRevision: as for :func:`upgrade`.
     """
     check_known(database)

@@ -74,16 +74,16 @@ class StillTaken(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Pace:
-    """How often the row is written and read.
+    """The intervals at which the row is written and read.
 
     :ivar beat: the pause of the holder, in seconds.
     :ivar pause: the pause of a waiting migration, in seconds.
-    :ivar looks: how many reads have to find the row unchanged.
+    :ivar reads: the number of reads that have to find the row unchanged.
     """
 
     beat: float = 2.0
     pause: float = 0.5
-    looks: int = 40
+    reads: int = 40
 
 
 PACE = Pace()
@@ -99,9 +99,10 @@ class _Seen:
 
 
 class Turn:
-    """The turn, which is taken by :meth:`take`.
+    """The turn of one migration, taken in the block of :meth:`taken`.
 
-    :param engine: of connections that see what all nodes have committed.
+    :param engine: an engine whose connections see the commits of all nodes of
+        the cluster.
     """
 
     def __init__(self, engine: sa.Engine, pace: Pace | None = None) -> None:
@@ -129,7 +130,7 @@ class Turn:
         finally:
             self._over.set()
             beating.join()
-            self._give_back()
+            self._release()
 
     def check(self, *_: Any) -> None:
         """Check that no other migration has taken the turn.
@@ -155,10 +156,10 @@ class Turn:
         last, same = None, 0
         while True:
             began = time.monotonic()
-            seen = self._look()
+            seen = self._read_row()
             took = time.monotonic() - began
             if seen is not None and self._is_mine_after(
-                    seen, same >= self._pace.looks):
+                    seen, same >= self._pace.reads):
                 self._renewed = began
                 return
             held_up = seen is None or took > self._pace.beat
@@ -169,7 +170,7 @@ class Turn:
                 raise StillTaken((last and last.holder) or '')
             time.sleep(min(self._pace.pause, left))
 
-    def _look(self) -> _Seen | None:
+    def _read_row(self) -> _Seen | None:
         """Return the row, inserted if missing; ``None``: try again later."""
         with _not_now(), self._engine.connect() as connection:
             if not sa.inspect(connection).has_table(TABLE.name):
@@ -224,7 +225,7 @@ class Turn:
             self._renewed = began
             self._lost = not done.rowcount
 
-    def _give_back(self) -> None:
+    def _release(self) -> None:
         try:
             with self._engine.connect() as connection:
                 connection.execute(sa.update(TABLE).where(

@@ -54,7 +54,7 @@ def write(connection: sa.Connection, pairs: Sequence[Pair],
 
     The row of a window that is over is deleted.
 
-    :raises Conflict: one of them has changed since.
+    :raises Conflict: one of the rows has changed since.
     """
     WINDOW.insert(connection, [
         after if after.uuid else dataclasses.replace(

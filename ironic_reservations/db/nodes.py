@@ -111,7 +111,7 @@ def read_nodes(connection: sa.Connection, uuids: Collection[str] | None = None,
 
 def read_state_since(connection: sa.Connection,
                      node: mirrored_node.Node) -> datetime.datetime | None:
-    """Return since when the mirror has shown a node's state and instance.
+    """Return the time since when a node has had its state and instance.
 
     :returns: ``None`` if the mirror shows another state or instance.
     """
@@ -301,7 +301,8 @@ def _counted(condition: conditions.Condition) -> sa.ScalarSelect[int]:
 class Candidates:
     """Nodes that appear to be free now, and not promised for later.
 
-    :ivar nodes: by uuid, in order; only with the facts that a pick needs.
+    :ivar nodes: the nodes by uuid, in order, only with the facts that a pick
+        needs.
     :ivar related: whether there may be reservations, live or not, of these
         nodes, of the requested instance or with the requested uuid.
     """
@@ -388,7 +389,7 @@ def count_obstacles(connection: sa.Connection, wanted: NodeRequirements,
     :param unheld: reason codes by the uuids of nodes that could not be held in
         Placement.
     :param full: reason codes by resource classes that may not be used.
-    :returns: by reason code.
+    :returns: the number of nodes by reason code.
     """
     # A node without a reason was reserved by another request.
     cause = sa.func.coalesce(
@@ -578,14 +579,15 @@ _VERSIONS_OF = _VERSIONS.where(
 
 @dataclasses.dataclass(frozen=True)
 class Sums:
-    """Sums that change with each node, and the ends of ``changes``.
+    """Sums that change with each node, and the last row of ``changes``.
 
-    :ivar buckets: by bucket: the number of nodes, the sum of their ids, and
-        the sum of their generations and revisions, which never fall.
+    :ivar buckets: three sums for each bucket: the number of nodes, their ids,
+        and their generations and revisions, which never fall.
     :ivar last: the change with the highest number; ``None``: there is none.
-    :ivar lost: whether the landmark is missing, although it is not purged.
+    :ivar lost: whether the change that should exist is missing, although it
+        is too new to be purged.
     :ivar history: the generation of the history.
-    :ivar elsewhere: whether the server is another one.
+    :ivar elsewhere: whether another server has written the history.
     """
 
     buckets: Mapping[int, tuple[int, int, int]]

@@ -9,7 +9,7 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""Rows of ``observations``: since when checks have had no break."""
+"""Rows of ``observations``: the time without a break between checks."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ class Observation:
 
     def unbroken(self, now: datetime.datetime, gap: datetime.timedelta
                  ) -> datetime.datetime | None:
-        """Return since when there has been no break, ``None`` in a break.
+        """Return the time of the first check after the last break.
 
-        :param gap: the longest time between two checks without a break.
+        :param gap: the longest time between two checks without a break. The
+            result is ``None`` if the last check is longer ago.
         """
         return self.since if now - self.looked_at <= gap else None
 

@@ -107,7 +107,7 @@ def count_written(connection: sa.Connection, kind: notices.Kind,
                   ) -> dict[str, int]:
     """Count the notices of a kind by lease, each once for all receivers.
 
-    :param since: only notices that were written after this time count.
+    :param since: the time after which the counted notices were written.
     """
     # SELECT lease_id, COUNT(DISTINCT notice_id) FROM outbox
     #   WHERE lease_id IN (...) AND kind = ? AND created_at > ?
@@ -126,8 +126,8 @@ def read_arrived(connection: sa.Connection, notice_ids: Collection[str]
                  ) -> dict[str, datetime.datetime | None]:
     """Return the time when notices were delivered to the last receiver.
 
-    :returns: by notice id; ``None``: a receiver still waits for it. Notices
-        without receivers, and purged ones, are left out.
+    :returns: the times by notice id; ``None``: a receiver has not got the
+        notice yet. Notices without receivers and purged notices are left out.
     """
     # SELECT notice_id, COUNT(due_at), MAX(done_at) FROM outbox
     #   WHERE notice_id IN (...) GROUP BY notice_id
@@ -143,7 +143,7 @@ def read_arrived(connection: sa.Connection, notice_ids: Collection[str]
 
 def _takeable(now: datetime.datetime) -> sa.ColumnElement[bool]:
     # Kinds that only the next release knows are left out.
-    return sa.and_(_c.due_at <= now, _nobodys(now), _c.kind.in_(_KINDS))
+    return sa.and_(_c.due_at <= now, _unclaimed(now), _c.kind.in_(_KINDS))
 
 
 def _order(time: sa.Column[datetime.datetime]
@@ -151,8 +151,8 @@ def _order(time: sa.Column[datetime.datetime]
     return _c.kind.in_(_URGENT).desc(), time, _c.id
 
 
-def _nobodys(now: datetime.datetime) -> sa.ColumnElement[bool]:
-    return claimed_rows.nobodys(tables.outbox, now)
+def _unclaimed(now: datetime.datetime) -> sa.ColumnElement[bool]:
+    return claimed_rows.unclaimed(tables.outbox, now)
 
 
 def read_due(connection: sa.Connection, channel: notices.Channel,
@@ -207,7 +207,7 @@ def read_digest(connection: sa.Connection, target: str,
     mine = (_c.channel == notices.Channel.MAIL.value, _c.target == target)
     waiting = store.read(Due, connection.execute(
         sa.select(_c.id, _c.kind, _c.created_at, _c.due_at,
-                  sa.not_(_nobodys(now)).label('claimed'))
+                  sa.not_(_unclaimed(now)).label('claimed'))
         .where(*mine, _c.due_at.is_not(None), _c.kind.in_(_KINDS))
         .order_by(sa.case((_c.kind.in_(_URGENT), 0), else_=1),
                   _c.created_at, _c.id).limit(limit)))
@@ -286,7 +286,7 @@ def any_old(connection: sa.Connection,
             purged: datetime.datetime) -> bool:
     """Return whether there are notices to give up or to purge.
 
-    :param given_up: by channel: unsent notices written before this time are
+    :param given_up: a time by channel; unsent notices written before it are
         given up.
     :param purged: notices that were sent or given up before this time are
         purged.
@@ -306,14 +306,14 @@ def give_up(connection: sa.Connection,
             limit: int) -> list[tuple[notices.Notice, str | None]]:
     """Abandon unclaimed notices written before an instant.
 
-    :param before: that instant, by channel.
+    :param before: the instant, by channel.
     :returns: the notices, each with its last error.
     """
     # SELECT ... FROM outbox WHERE due_at IS NOT NULL AND created_at < ?
     #   AND (nobody's claim) ORDER BY created_at LIMIT ?
     result = connection.execute(
         sa.select(*_NOTICE.columns, _c.complaint)
-        .where(*_old(before), _nobodys(now), _c.kind.in_(_KINDS))
+        .where(*_old(before), _unclaimed(now), _c.kind.in_(_KINDS))
         .order_by(_c.created_at).limit(limit))
     made, found = _NOTICE.reader(result), result.all()
     if not found:
@@ -321,7 +321,7 @@ def give_up(connection: sa.Connection,
     ids = [row.id for row in found]
     connection.execute(
         sa.update(tables.outbox)
-        .where(_c.id.in_(ids), *_old(before), _nobodys(now))
+        .where(_c.id.in_(ids), *_old(before), _unclaimed(now))
         .values(due_at=None, done_at=now, claimed_by=None,
                 claimed_until=None,
                 outcome=notices.Outcome.GIVEN_UP.value))

@@ -42,7 +42,7 @@ def listener(begin: str, seconds: float) -> Callable[..., Any]:
     """Return a listener for SQLAlchemy's ``do_connect`` event.
 
     :param begin: the statement that begins a transaction.
-    :param seconds: how long the connections wait for an answer.
+    :param seconds: the time for which connections wait for an answer.
     """
     def on_do_connect(dialect: Any, record: Any, arguments: Any,
                       parameters: dict[str, Any]) -> Any:
@@ -101,7 +101,7 @@ def _choose_what_to_prepare(parameters: dict[str, Any]) -> None:
 
 
 def _threshold(said: Any) -> int | None:
-    """Return how often a statement is run before it is prepared.
+    """Return the number of executions before a statement is prepared.
 
     :param said: the parameter of the URL, as text.
     :raises ArgumentError: the parameter is not a number.
@@ -164,7 +164,7 @@ def _of_psycopg2(extensions: Any, begin: str, seconds: float) -> Any:
 
 @functools.cache
 def _of_psycopg(driver: Any, begin: str, seconds: float) -> Any:
-    """Return the same for psycopg 3, which waits in one method."""
+    """Return a class of connections with limits, of psycopg 3."""
     idle = driver.pq.TransactionStatus.IDLE
 
     class Cursor(driver.Cursor):  # type: ignore[misc]

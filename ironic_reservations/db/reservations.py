@@ -74,7 +74,8 @@ def read_being_made(connection: sa.Connection, uuid: str,
                     unconfirmed: Collection[conditions.Condition]) -> bool:
     """Return whether a reservation is not confirmed yet.
 
-    :param unconfirmed: the conditions that it is not, of which one is enough.
+    :param unconfirmed: conditions; a reservation that meets any of them is not
+        confirmed.
     """
     # SELECT id FROM reservations WHERE uuid = ? AND immediate = 1
     #   AND (its hold is being written)
@@ -136,7 +137,7 @@ def insert(connection: sa.Connection,
     """Write a new reservation.
 
     :raises oslo_db.exception.DBDuplicateEntry: the uuid, the node or the
-        instance has one already.
+        instance already has a reservation.
     """
     return dataclasses.replace(reservation, id=RESERVATION.insert_one(
         connection, reservation, immediate=1))
@@ -190,7 +191,7 @@ def delete(connection: sa.Connection,
     """Delete a reservation.
 
     :param reservation: as it was read.
-    :raises Conflict: it has changed since.
+    :raises Conflict: the reservation has changed since.
     """
     RESERVATION.delete(connection, reservation)
 
@@ -201,7 +202,8 @@ def update(connection: sa.Connection, before: node_reservation.Reservation,
     """Write a new end and state of a live reservation.
 
     :param before: as it was read.
-    :raises Conflict: it has changed since, or is not live any more.
+    :raises Conflict: the reservation has changed since, or is not live any
+        more.
     """
     # UPDATE reservations SET ... WHERE (it is as it was read) AND
     #   (state != 'reserved' OR expires_at > now)
@@ -219,7 +221,8 @@ def update_acted(connection: sa.Connection,
     """Write that the holder of a live reservation acts on its node.
 
     :param reservation: as it was read.
-    :raises Conflict: it has changed since, or is not live any more.
+    :raises Conflict: the reservation has changed since, or is not live any
+        more.
     """
     update(connection, reservation,
            dataclasses.replace(reservation, acted=True), now)

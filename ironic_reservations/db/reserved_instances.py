@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Reads the hosts that leases have now, for servers."""
+"""Reads the hosts that leases have now, for checks of servers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Share:
 
 def read_shares(connection: sa.Connection, now: datetime.datetime,
                 kinds: Collection[str]) -> list[Share]:
-    """Return the parts of hosts that begun bookings have.
+    """Return the parts of hosts with bookings that have started.
 
     :param kinds: values of ``resource_type`` of the lease reservations.
     """

@@ -102,7 +102,7 @@ def turn(rows: Collection[str]) -> Iterator[None]:
 
 
 def _wait(rows: Collection[_Row], begun: float) -> None:
-    """Wait until none of some rows is full."""
+    """Wait until no row has the maximum number of threads."""
     while full := [there for there in rows if there.full]:
         had = begun if any(there.wanted > _MANY for there in full) else min(
             max(begun, there.had) for there in full)

@@ -12,10 +12,10 @@
 
 """The identity of the server that executes a statement, in SQL.
 
-Only PostgreSQL has one that all servers of a cluster agree on. It differs
-after each promotion and each recovery from an archive, and for tables that
-were made anew. It is NULL if it is not known, and for a replica that is not
-promoted.
+Only PostgreSQL has an identity that is the same on all servers of a cluster.
+It changes with each promotion, with each recovery from an archive, and when
+the tables are created again. It is NULL if it is not known, and on a replica
+that is not promoted.
 """
 
 from __future__ import annotations
@@ -82,10 +82,11 @@ def present() -> sa.ColumnElement[str]:
 
 
 def find_out(engine: sa.Engine) -> None:
-    """Do without the identity where PostgreSQL refuses it to this user.
+    """Check whether PostgreSQL refuses the identity to this user.
 
-    Servers of a provider may lack the functions, or not let users call them.
-    It is found out before the first statement of an engine.
+    The servers of some cloud providers lack the functions, or do not let users
+    call them. The check is made before the first statement of an engine; after
+    a refusal, the identity is not used.
     """
     def on_first_connect(connection: Any, record: Any) -> None:
         try:

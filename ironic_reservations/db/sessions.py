@@ -54,12 +54,13 @@ _POSTGRESQL_DRIVERS = ('postgresql+psycopg2', 'postgresql+psycopg')
 class Limits:
     """Time limits, in seconds.
 
-    :ivar lock: for the wait for another transaction.
-    :ivar statement: for a statement, including such a wait.
-    :ivar idle: for an idle time in an open transaction that has written.
-    :ivar connect: for the opening of a connection.
-    :ivar unused: for an unused connection, before the server closes it; 0: no
-        limit.
+    :ivar lock: the limit of a wait for another transaction.
+    :ivar statement: the limit of a statement, including such a wait.
+    :ivar idle: the limit of an idle time in an open transaction that has
+        written.
+    :ivar connect: the limit of the opening of a connection.
+    :ivar unused: the time after which the server closes an unused connection;
+        0: no limit.
     """
 
     lock: int
@@ -195,7 +196,7 @@ def postgresql_listener() -> Callable[[Any, Any], None]:
 def limit_transaction(limits: Limits) -> str:
     """Return the statements that limit the present transaction.
 
-    They are for PostgreSQL.
+    The statements are for PostgreSQL.
     """
     wanted = {
         'lock_timeout': limits.lock, 'statement_timeout': limits.statement,
@@ -214,7 +215,7 @@ def snapshot(dialect: sa.Dialect, limits: Limits) -> str:
 
     The transaction has to begin with them.
 
-    :param dialect: of MariaDB or PostgreSQL.
+    :param dialect: the dialect of MariaDB or PostgreSQL.
     """
     isolated = 'ISOLATION LEVEL REPEATABLE READ'
     if dialect.name != 'postgresql':

@@ -43,7 +43,7 @@ def path(url: sa.URL) -> pathlib.Path | None:
 def make_folder(folder: pathlib.Path) -> None:
     """Create a folder with mode 0700, unless it exists.
 
-    :raises OSError: it cannot be created.
+    :raises OSError: the folder cannot be created.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
@@ -55,7 +55,8 @@ def make(file: pathlib.Path) -> None:
     the process on it, also the locks of SQLite's connections; another process
     then deletes the log to which these connections still write.
 
-    :raises OSError: it cannot be created; its file name is the folder.
+    :raises OSError: the file cannot be created; ``filename`` of the error is
+        the folder.
     """
     file = file.resolve()
     if file.exists():

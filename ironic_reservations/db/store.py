@@ -176,7 +176,7 @@ class Rows(Record[_T]):
                      for name, column in self._columns.items())
 
     def _values(self, row: _T, names: Mapping[str, str]) -> dict[str, Any]:
-        """Return values of columns, from the names of fields to theirs."""
+        """Return values of columns."""
         return {key: self._encode[name](getattr(row, name))
                 if name in self._encode else getattr(row, name)
                 for name, key in names.items()}
@@ -199,7 +199,8 @@ class Rows(Record[_T]):
         """Write new rows in one statement; the database assigns numbers.
 
         :param more: the values of other columns.
-        :raises oslo_db.exception.DBDuplicateEntry: one exists already.
+        :raises oslo_db.exception.DBDuplicateEntry: a row with the same key
+            exists already.
         """
         # INSERT INTO ... (...) VALUES (...), ...
         # Values as parameters cost SQLAlchemy much less.
@@ -272,7 +273,7 @@ class Rows(Record[_T]):
         """Delete rows in one statement.
 
         :param rows: as they were read.
-        :raises Conflict: one of them has changed since.
+        :raises Conflict: one of the rows has changed since.
         """
         # DELETE FROM ... WHERE id IN (...) AND (id, ...) IN ((?, ...), ...)
         # The first condition is for the index: MariaDB uses none for tuples.

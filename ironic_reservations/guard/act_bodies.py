@@ -38,10 +38,11 @@ def rebuilt(environ: wsgi.Environ, path: str,
 
 def document(environ: wsgi.Environ, limits: body_limits.BodyLimits,
              of_port: bool = False) -> Any:
-    """Parse a body.
+    """Parse the body of a protected act.
 
-    :param of_port: whether it may be a patch, and name its node by name.
-    :returns: ``None`` if there is none.
+    :param of_port: whether the request is for a port: its body may be a patch,
+        and may contain ``node_ident``.
+    :returns: ``None`` if the request has no body.
     """
     raw = inward.read_body(environ, limits.other)
     if not raw:
@@ -61,9 +62,9 @@ def document(environ: wsgi.Environ, limits: body_limits.BodyLimits,
 
 
 def nodes_in(document: Any) -> tuple[str, ...]:
-    """Return the nodes that the body of a request for a volume names.
+    """Return the nodes that the body of a request names.
 
-    NOTE: or that for a port.
+    The request is for a volume, a port or a port group.
     """
     if isinstance(document, dict):
         values = [document.get('node_uuid'), document.get('node_ident')]

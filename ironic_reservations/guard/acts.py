@@ -189,7 +189,7 @@ class Acts:
 
     def act(self, environ: wsgi.Environ,
             asked: node_acts.NodeAct) -> wsgi.Answer:
-        """Carry out a protected act, unless the node is someone else's."""
+        """Carry out a protected act, unless the node has another holder."""
         if asked.act in protected.BELOW:
             self.know_sender(environ)
         uuid, answer = self.protected.carry(environ, asked)
@@ -431,20 +431,21 @@ class Acts:
 
     def _placed(self, node: callers.Node,
                 instance_uuid: str | None) -> str | None:
-        """Return the instance, if an allocation in Placement may prove it."""
+        """Return the instance, if its allocation can be a proof."""
         return (instance_uuid if self._engine.conf.guard.proof_by_placement
                 and self._callers.serves(node) else None)
 
     def _hinted(self, node: callers.Node, instance_uuid: str | None,
                 proof: str | None) -> tuple[str | None, admit.Bearer]:
-        """Return the proof, or the one that a server has as a scheduler hint.
+        """Return the proof of a request, or the scheduler hint of a server.
 
-        A driver does not send hints, and Nova does not pass them on; but its
-        API shows them.
+        Nova does not pass the hints of a server on to its driver, so they are
+        read from Nova's API.
 
         :param proof: the proof of the request.
-        :returns: with its bearer: the service may use the proofs of all
-            projects, but the project of the server has chosen the hint.
+        :returns: the proof and its bearer. The bearer of a hint is the project
+            of the server, which has chosen the hint: the service itself may
+            use the proofs of all projects.
         :raises InvalidValue: the hint is not a uuid.
         """
         nova, bearer = self._engine.nova, self._callers.bearer(node)
@@ -540,7 +541,7 @@ def request_refresh(ident: str, answer: wsgi.Answer) -> None:
 
 
 def _act(target: str) -> admit.Act:
-    """Return the kind of act that a provision target is."""
+    """Return the kind of act of a provision target."""
     if target in bodies.DEPLOYS:
         return admit.Act.USE
     return admit.Act.STAY if target == _REBUILD else admit.Act.TAKE

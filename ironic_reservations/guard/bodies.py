@@ -61,7 +61,7 @@ class Provision:
 
     @property
     def guarded(self) -> bool:
-        """Whether it could take a reserved node."""
+        """Whether the request could take a reserved node."""
         return self.target not in HARMLESS
 
 
@@ -101,7 +101,7 @@ class Allocate:
 def read_json(raw: bytes, deepest: int = DEEPEST) -> Any:
     """Parse JSON that all parsers read alike.
 
-    :param deepest: how deeply it may be nested.
+    :param deepest: the maximum depth of nesting.
     :raises Malformed: the text is not JSON in UTF-8, or is nested too deeply.
     :raises NotCanonical: an object has the same key twice.
     """
@@ -134,7 +134,7 @@ def read_provision(content_type: str, raw: bytes,
                    deepest: int = DEEPEST) -> Provision:
     """Parse the body of PUT /v1/nodes/X/states/provision.
 
-    :param deepest: how deeply it may be nested.
+    :param deepest: the maximum depth of nesting.
     :raises NotCanonical: the body is not a plain JSON object with a target.
     :raises Malformed: the body is not JSON in UTF-8.
     :raises InvalidValue: a value is of the wrong type.
@@ -165,7 +165,7 @@ def read_bind(content_type: str, raw: bytes, canonical: bool,
     """Parse a PATCH below /v1/nodes that may change an instance.
 
     :param canonical: whether the path is canonical and there is no query.
-    :param deepest: how deeply it may be nested.
+    :param deepest: the maximum depth of nesting.
     :returns: ``None`` if the patch does not change an instance.
     :raises NotCanonical: the patch may change one, but is not in canonical
         form.
@@ -237,7 +237,7 @@ def read_allocate(content_type: str, raw: bytes,
                   deepest: int = DEEPEST) -> Allocate:
     """Parse the body of POST /v1/allocations.
 
-    :param deepest: how deeply it may be nested.
+    :param deepest: the maximum depth of nesting.
     :raises NotCanonical: the body is not plain JSON.
     :raises Malformed: the body is not JSON in UTF-8.
     :raises InvalidValue: a value is of the wrong type, or is missing.

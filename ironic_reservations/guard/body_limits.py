@@ -33,10 +33,10 @@ _DEEPEST = 100
 class BodyLimits:
     """The limits of request bodies.
 
-    :ivar provision: bytes of a change of the provision state, which may have
-        a configuration drive.
-    :ivar other: bytes of any other body.
-    :ivar deepest: how deeply they may be nested.
+    :ivar provision: the maximum size in bytes for a change of the provision
+        state, which may have a configuration drive.
+    :ivar other: the maximum size in bytes for any other body.
+    :ivar deepest: the maximum depth of nesting.
     """
 
     provision: int

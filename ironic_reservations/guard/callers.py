@@ -32,8 +32,8 @@ _POLICY = 'baremetal:reservation:'
 class Node:
     """A node as the caller sees it, and the caller.
 
-    :ivar chosen_by: the project that has chosen the proof of the request, as
-        the caller says; ``None``: the caller has.
+    :ivar chosen_by: the project that has chosen the proof of the request,
+        according to the caller; ``None``: the caller itself has chosen it.
     """
 
     uuid: str

@@ -12,7 +12,7 @@
 
 """Hand requests to Ironic, and record their outcomes.
 
-An unknown outcome counts neither as done nor as not done.
+A request with an unknown outcome counts neither as carried out nor as refused.
 """
 
 from __future__ import annotations

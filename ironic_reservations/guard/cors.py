@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Answers of ours to browsers, with the settings of Ironic's ``[cors]``."""
+"""CORS headers of our answers, with the settings of Ironic's ``[cors]``."""
 
 from __future__ import annotations
 

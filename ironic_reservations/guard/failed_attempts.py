@@ -80,8 +80,8 @@ class FailedAttempts:
         :param proof: the proof that the caller shows, if ``ask`` refuses
             invalid ones.
         :param ask: sends the request to Ironic.
-        :param held: returns, after the request, whether the node was held, so
-            that the request blocked it for nobody else.
+        :param held: returns, after the request, whether the node had a holder;
+            then the request blocked it for no other caller.
         :raises TooManyFailures: Ironic has refused too many; the request was
             not sent.
         """

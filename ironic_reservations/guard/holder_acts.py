@@ -87,7 +87,7 @@ class HolderActs:
                in_flight: bool = False) -> handovers.Handover | None:
         """Write an act of the holder of a node, before it reaches Ironic.
 
-        :param held: whether the node had a holder a moment ago.
+        :param held: whether the node had a holder when it was last read.
         :param in_flight: whether the node is kept for the request.
         :returns: the handover; ``None``: it is not an act of a holder.
         """
@@ -111,7 +111,7 @@ class HolderActs:
     @contextlib.contextmanager
     def closed_if_lost(self, admitted: admission.InFlightRequest
                        ) -> Iterator[None]:
-        """Close a request that is not sent to Ironic after all."""
+        """Close an in-flight request if the block fails before it is sent."""
         try:
             yield
         except BaseException:
@@ -125,10 +125,10 @@ class HolderActs:
         """Return the request of a holder for Ironic.
 
         :param handover: ``None``: it is not a request of a holder.
-        :raises MaintenanceOfOthers: it changes a maintenance that an operator
-            or Ironic has set.
-        :raises NotCanonical: it sets maintenance without a reason, by which
-            it could be known.
+        :raises MaintenanceOfOthers: the request changes a maintenance that an
+            operator or Ironic has set.
+        :raises NotCanonical: the request sets maintenance without a reason, by
+            which the maintenance could be recognized.
         """
         if handover is None or handovers.MAINTENANCE not in recorded:
             return request
@@ -151,7 +151,7 @@ class HolderActs:
             else reason})
 
     def _maintains(self, handover: handovers.Handover) -> bool:
-        """Return whether the maintenance of a node is that of its holder."""
+        """Return whether the holder of a node has set its maintenance."""
         assert self._engine.ironic is not None
         known = self._engine.ironic.maintained(handover.node_uuid)
         return known is not None and handover.maintains(known[1])
@@ -166,7 +166,7 @@ def _maintenance_of_lent(node: callers.Node) -> errors.NotCanonical:
 
 def acts_of_holder(view: host_view.HostView, actor: protection.Actor,
                    recorded: Collection[str]) -> Collection[str]:
-    """Return the acts that may be those of the holder of a node.
+    """Return the acts that could be acts of the holder of a node.
 
     NOTE: an owner may write a description, or change the ports, while others
     have the node.

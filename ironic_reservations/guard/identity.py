@@ -43,10 +43,10 @@ _INBOUND = 'HTTP_X_OPENSTACK_REQUEST_ID'
 
 
 def know_request(environ: wsgi.Environ) -> None:
-    """Give a request its id, and the id that its client has sent.
+    """Store the id of a request, and the global id of its client, in it.
 
-    All contexts that are made from the request have these ids. If Ironic
-    answers it, the answer has another one, which is that of Ironic's log.
+    All contexts that are made from the request have these ids. An answer of
+    Ironic has another id, the one in Ironic's log.
     """
     environ.setdefault(_REQUEST_ID, oslo_context.generate_request_id())
     sent = environ.get(_INBOUND, '')
@@ -63,7 +63,7 @@ def answered_id(answer: wsgi.Answer) -> wsgi.Environ:
 
 
 def request_ids(environ: wsgi.Environ) -> wsgi.Environ:
-    """Return the ids of a request, which go with the keys of its caller."""
+    """Return the ids of a request, to copy with the keys of its caller."""
     return {key: environ[key] for key in (_REQUEST_ID, _GLOBAL_REQUEST_ID)
             if key in environ}
 
@@ -98,8 +98,8 @@ def about_caller(seen: wsgi.Environ,
                  environ: wsgi.Environ) -> dict[str, Any]:
     """Return the keys that authentication has written into a request.
 
-    Ironic gives each request of ours an id of its own, so the ids are those
-    of the request of the caller.
+    Ironic gives each of our requests a new id, so the ids are taken from the
+    request of the caller.
 
     :param seen: the request that Ironic has authenticated.
     :param environ: the request of the caller.

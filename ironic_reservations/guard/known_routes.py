@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The writes of Ironic's API that the guard passes on unexamined.
+"""The writes of Ironic's API that the guard passes on without a check.
 
 All other writes are either guarded or unknown. A route that a later Ironic
 adds belongs here only if it changes nothing for the holder of a node.

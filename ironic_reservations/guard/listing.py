@@ -89,7 +89,7 @@ def _boolean(text: str) -> bool | None:
 
 def fill(wanted: EligibleList, ask: Ask,
          reserved: Collection[str]) -> wsgi.Answer:
-    """Return a full page from as many pages of Ironic as it takes.
+    """Return a full page, from as many pages of Ironic as necessary.
 
     :param reserved: the nodes that are reserved now.
     :returns: the page, or the first answer of Ironic that is not a page.

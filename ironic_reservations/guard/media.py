@@ -64,7 +64,7 @@ def is_utf_8(content_type: str) -> bool:
 def check_form(content_type: str, body: bytes) -> None:
     """Refuse a form that may override the method of its request.
 
-    :raises NotCanonical: the form does so, or may do so.
+    :raises NotCanonical: the form overrides the method, or may do so.
     """
     if not body:
         return

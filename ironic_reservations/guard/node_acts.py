@@ -87,8 +87,8 @@ class NodeAct:
 
     :ivar ident: the uuid or the name of the node, or of the allocation,
         volume or port that the path names; empty for a new one.
-    :ivar below: the rest of the path after the node; of a volume or port, its
-        kind.
+    :ivar below: the rest of the path after the node; for a volume or a port,
+        its kind.
     """
 
     act: Act
@@ -220,7 +220,7 @@ def classify_volume(method: str, names: Sequence[str], clean: bool,
     """Return the act of a request below ``volume``.
 
     :returns: ``None`` if Ironic has no such request.
-    :raises NotCanonical: it is not in canonical form.
+    :raises NotCanonical: the request is not in canonical form.
     """
     plain = {name.removesuffix(_JSON_SUFFIX) for name in names[1:]}
     if method == 'PUT' or plain.isdisjoint(_VOLUMES):
@@ -239,7 +239,7 @@ def classify_port(method: str, names: Sequence[str], clean: bool,
     """Return the act of a request below ``ports`` or ``portgroups``.
 
     :returns: ``None`` if Ironic has no such request.
-    :raises NotCanonical: it is not in canonical form.
+    :raises NotCanonical: the request is not in canonical form.
     """
     plain = names[-1].removesuffix(_JSON_SUFFIX)
     if len(names) > 2 or method not in (
@@ -252,7 +252,7 @@ def classify_port(method: str, names: Sequence[str], clean: bool,
 
 
 def of_provision(target: str, body: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the acts of a provision request as in a handover."""
+    """Return the acts of a provision request, as a handover names them."""
     return ((target,) if _STEPS.isdisjoint(body)
             else (target, handovers.STEPS))
 
@@ -291,7 +291,7 @@ def of_patch(patch: Any, protected: Collection[Act]) -> frozenset[Act]:
 
 
 def _of_field(pointer: str) -> Collection[Act]:
-    """Return the acts of writing the field of a JSON pointer."""
+    """Return the acts of a write to the field of a JSON pointer."""
     field = pointer.lstrip('/').partition('/')[0].casefold()
     named = {act for name, act in _FIELDS.items() if name in field}
     if named or any(pointer == f'/{name}' or pointer.startswith(f'/{name}/')
@@ -306,9 +306,9 @@ def is_patch_query(query: str) -> bool:
 
 
 def _is_beside(method: str, keyword: str, below: Sequence[str]) -> bool:
-    """Return whether a write below a node cannot reach an act.
+    """Return whether a write below a node can be none of the protected acts.
 
-    Such a write may belong to a later Ironic.
+    A later release of Ironic may have such a write.
 
     :param below: the path below the node.
     """

@@ -235,9 +235,8 @@ class Protected:
                   request: wsgi.Environ) -> wsgi.Answer:
         """Have Ironic change the provision state of a node, if the caller may.
 
-        A conductor may carry the change out although Ironic has answered that
-        it did not, so the node is promised to nobody before the outcome is
-        known.
+        A conductor may carry out the change although Ironic has answered with
+        an error, so the node is not promised before the outcome is known.
 
         :param node: the node as the caller sees it.
         :param recorded: the acts, as in a handover.
@@ -255,8 +254,8 @@ class Protected:
                    request: wsgi.Environ) -> wsgi.Answer | None:
         """Have Ironic manage a node that has failed, for an administrator.
 
-        A failed node is of no use to any holder. There is no other way back
-        from a failed cleaning, for which the end of a lease waits.
+        No holder can use a failed node. A node whose cleaning has failed can
+        only be restored in this way, and the end of a lease waits for it.
 
         :param request: the request to Ironic.
         :returns: ``None`` if the caller may not, or if the node is available
@@ -274,7 +273,7 @@ class Protected:
     def _change(self, node: callers.Node, asked: protect.ChangeRequest,
                 request: wsgi.Environ, recorded: Collection[str],
                 cleans: bool = False) -> wsgi.Answer:
-        """Have Ironic change a node that nobody else can get meanwhile.
+        """Have Ironic change a node that no other holder can get meanwhile.
 
         :param recorded: the acts, as a handover names them.
         :param cleans: whether Ironic cleans the node by this.

@@ -41,7 +41,7 @@ class _WithoutOurs(logging.Filter):
 
 
 def install() -> None:
-    """Keep such requests out of the log of Ironic in this process."""
+    """Keep requests that identify callers out of Ironic's log."""
     logger = logging.getLogger(_LOGGER)
     if not any(isinstance(each, _WithoutOurs) for each in logger.filters):
         logger.addFilter(_WithoutOurs())
@@ -49,7 +49,7 @@ def install() -> None:
 
 @contextlib.contextmanager
 def unlogged() -> Iterator[None]:
-    """Keep the requests within out of the log, if they are answered 404."""
+    """Keep the requests of the block out of the log, if they get a 404."""
     before = _asking.set(True)
     try:
         yield

@@ -53,7 +53,7 @@ def canonical(ident: str) -> str:
 class Resolver:
     """Asks Ironic with the latest API version.
 
-    Older versions have no names, or remove ".json" from them.
+    Older versions do not accept names of nodes, or remove ".json" from a name.
 
     :param app: Ironic's application.
     :param strategy: Ironic's ``auth_strategy``.

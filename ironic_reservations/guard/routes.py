@@ -83,7 +83,7 @@ class Classification:
     :ivar ident: the uuid or name of the node, if the path is canonical.
     :ivar detail: whether a list has all details.
     :ivar act: the protected act.
-    :ivar names: of an unknown write, the segments of the path without ``v1``.
+    :ivar names: for an unknown write, the segments of the path without ``v1``.
     """
 
     kind: Kind

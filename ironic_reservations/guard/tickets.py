@@ -107,7 +107,7 @@ class Gate:
     def _check_maintenance(self, environ: wsgi.Environ,
                            admitted: admission.InFlightRequest,
                            act: in_flight.Act) -> admission.InFlightRequest:
-        """Check that the maintenance of a node is still as we know it.
+        """Check that the maintenance of a node still allows an act.
 
         :returns: the request, with a new deadline.
         """
@@ -149,7 +149,7 @@ class Gate:
 
 def _act(method: str, below: str | None,
          body: Any) -> in_flight.Act | None:
-    """Return the act of a request, if there are tickets for it."""
+    """Return the act of a request, ``None`` if no ticket can allow it."""
     if below == '/maintenance':
         if method == 'PUT' and isinstance(body, dict) and (
                 set(body) == {'reason'}):

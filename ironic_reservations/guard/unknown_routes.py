@@ -79,7 +79,7 @@ class UnknownRoutes:
                         for entry in engine.conf.guard.open_routes]
 
     def opened(self, method: str, names: Sequence[str]) -> bool:
-        """Return whether the operator has allowed such requests.
+        """Return whether the operator allows a request in open_routes.
 
         :param names: the segments of the path without ``v1``.
         """
@@ -145,7 +145,7 @@ def read(method: str, content_type: str, raw: bytes,
          deepest: int = bodies.DEEPEST) -> Any:
     """Parse the body of an unknown write.
 
-    :param deepest: how deeply it may be nested.
+    :param deepest: the maximum depth of nesting.
     :returns: ``None`` if there is no body.
     :raises NotCanonical: the body is not plain JSON, or Ironic would read it
         as a change of a node.

@@ -124,7 +124,7 @@ class Claim:
                 and self.bearer.may_show(project_id))
 
     def vouches(self, held: node_reservation.Reservation) -> bool:
-        """Return whether a service names the instance of a reservation."""
+        """Return whether a trusted service has named the reserved instance."""
         return (self.vouched_instance is not None
                 and self.vouched_instance == held.instance_uuid)
 
@@ -143,7 +143,7 @@ def admit(claim: Claim, view: host_view.HostView, required: bool = False,
           act: Act = Act.USE) -> Verdict:
     """Decide about a request for a node.
 
-    :param view: who has the node.
+    :param view: the promises of the node.
     :param required: whether a free node may be used only with a reservation.
     """
     held = view.reservation

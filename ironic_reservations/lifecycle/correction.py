@@ -23,17 +23,19 @@ from ironic_reservations.model import in_flight
 
 @dataclasses.dataclass(frozen=True)
 class Correction:
-    """A request to Ironic that puts something back.
+    """A request to Ironic that puts a value back.
 
     :ivar what: the name of the value that is put back, for people.
-    :ivar path: below the node; with a leading slash, of the API.
-    :ivar cleared: the act that needs nothing else, once this is done.
-    :ivar cleans: whether a cleaning before it does not count.
-    :ivar needless_if_refused: whether a refusal, but for a lock, shows that
-        there is nothing to put back.
-    :ivar in_use: whether Ironic does all of it only on a node that is
-        available or deployed.
-    :ivar later: whether Ironic does it after its answer.
+    :ivar path: a path below the node; with a leading slash, a path of the API.
+    :ivar cleared: the act of the holder that is completely undone by this
+        request.
+    :ivar cleans: whether the node has to be cleaned after this request, even
+        if it was cleaned before.
+    :ivar needless_if_refused: whether a refusal shows that there is nothing
+        to put back, unless the reason is a lock of the node.
+    :ivar in_use: whether Ironic fulfils the request completely only on a node
+        that is available or deployed.
+    :ivar later: whether Ironic answers before it fulfils the request.
     """
 
     what: str
@@ -48,10 +50,10 @@ class Correction:
 
     @property
     def act(self) -> in_flight.Act | None:
-        """The act of its ticket.
+        """The act of its ticket; ``None``: it needs no ticket.
 
-        NOTE: a volume has a uuid of its own, so that a request that is late
-        changes no other.
+        A path of the API contains the uuid of a volume or a port, so that a
+        late request changes no other object.
         """
         if self.path.startswith('/'):
             return None
@@ -64,7 +66,7 @@ class Correction:
 class Unknown:
     """A value from before the lease that is not known.
 
-    :ivar why: in words.
+    :ivar why: the reason in words.
     """
 
     why: str

@@ -35,7 +35,7 @@ _NOT_CLEANED = (handovers.Phase.LENT, handovers.Phase.MANAGED)
 #: boot of a machine after it had accepted that.
 _FAILED_LATER = 'Failed to change '
 #: Provision targets that lead to a state out of use.
-_LEADS_AWAY = frozenset(('manage', 'clean', 'inspect', 'adopt'))
+_MAKES_UNAVAILABLE = frozenset(('manage', 'clean', 'inspect', 'adopt'))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Next:
     :ivar corrections: requests to send before it; the node is read again
         afterwards.
     :ivar phase: the phase to write before the step.
-    :ivar why: why the node cannot be released yet, in words.
+    :ivar why: the reason why the node cannot be released yet, in words.
     :ivar flag: whether an operator must check the node.
     :ivar until: the latest end of the wait, if known.
     """
@@ -95,7 +95,7 @@ def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
         return Next(lease_cycle.Act.WAIT, flag=True,
                     why='is in maintenance, and has to be put back and '
                         'cleaned after it')
-    if node_condition.aborts(node) and _led_away(handover):
+    if node_condition.aborts(node) and _made_unavailable(handover):
         return Next(lease_cycle.Act.ABORT
                     if handover.phase is handovers.Phase.LENT
                     else lease_cycle.Act.WAIT,
@@ -152,7 +152,7 @@ def _manageable(handover: handovers.Handover, node: mirrored_node.Node,
     # retired node available.
     stays = (node.retired or handover.phase is handovers.Phase.FAILED
              or (handover.phase is handovers.Phase.LENT
-                 and not _led_away(handover)))
+                 and not _made_unavailable(handover)))
     now = tuple(each for each in found if stays or not each.in_use)
     if now:
         return Next(lease_cycle.Act.AGAIN, now, why='is being put back')
@@ -182,10 +182,10 @@ def _available(handover: handovers.Handover,
 
 def _failed(handover: handovers.Handover,
             node: mirrored_node.Node) -> Next:
-    """Return the next step for a node in any other state."""
+    """Return the next step for a node in a state without another rule."""
     failed = node.provision_state == node_condition.CLEAN_FAILED
     if handover.phase in _NOT_CLEANED and node_condition.manages(
-            node) and (failed or _led_away(handover)):
+            node) and (failed or _made_unavailable(handover)):
         return Next(lease_cycle.Act.MANAGE, phase=handovers.Phase.MANAGED,
                     why=node_condition.in_state(node))
     if failed:
@@ -214,9 +214,9 @@ def failed(found: Collection[correction.Correction],
             and any(each.later for each in found) else None)
 
 
-def _led_away(handover: handovers.Handover) -> bool:
-    """Return whether the holder of a node has made it undeployable."""
-    return not _LEADS_AWAY.isdisjoint(handover.acts)
+def _made_unavailable(handover: handovers.Handover) -> bool:
+    """Return whether an act of the holder may have made a node unavailable."""
+    return not _MAKES_UNAVAILABLE.isdisjoint(handover.acts)
 
 
 def _sets_maintenance(handover: handovers.Handover,

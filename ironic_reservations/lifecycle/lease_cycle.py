@@ -114,7 +114,7 @@ def lacks_lessee(booking: leases.NodeBooking,
 
 def event(lease: leases.Lease,
           kind: leases.EventType) -> leases.Event | None:
-    """Return the event of a kind, ``None`` without one."""
+    """Return the event of a kind; ``None`` if the lease has no such event."""
     return next((each for each in lease.events if each.type is kind), None)
 
 
@@ -155,7 +155,7 @@ def next_event(lease: leases.Lease,
 
 
 def backoff(attempts: int, longest: float, chance: float) -> float:
-    """Return how long to wait before a step is retried, in seconds.
+    """Return the pause before a step is retried, in seconds.
 
     :param attempts: the number of failures.
     :param longest: the upper bound, in seconds.
@@ -167,7 +167,7 @@ def backoff(attempts: int, longest: float, chance: float) -> float:
 def longest_pause(waiting: int, longest: float) -> float:
     """Return the longest pause before a step that is polled, in seconds.
 
-    :param waiting: at least the number of leases that wait.
+    :param waiting: the number of waiting leases, or a larger one.
     :param longest: the upper bound, in seconds.
     """
     return min(longest, max(_POLLED, waiting / _RATE))

@@ -46,7 +46,7 @@ def judge(actor: Actor, view: host_view.HostView,
           frees: bool = False) -> admit.Verdict:
     """Decide about a request that acts on a node.
 
-    :param view: who has the node.
+    :param view: the promises of the node.
     :param frees: whether the request removes the instance from the node.
     """
     if actor.administers:

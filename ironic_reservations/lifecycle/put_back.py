@@ -169,7 +169,7 @@ def _escaped(key: str) -> str:
 
 def _attached(lent: handovers.Document | None,
               now: handovers.Document) -> Iterator[_Correction]:
-    """Return the requests that attach VIFs, and make volumes as before."""
+    """Return the requests that restore the VIFs and the volumes of a node."""
     before = handovers.Document({}) if lent is None else lent
     for vif in sorted(set(before.vifs) - set(now.vifs)):
         yield _Correction(f'VIF {vif}', 'POST', 'vifs', {'id': vif})
@@ -206,7 +206,7 @@ def vifs_to_detach(lent: handovers.Document | None,
 
 def _settings(lent: handovers.Document, acts: Collection[str],
               now: handovers.Document) -> Iterator[correction.Found]:
-    """Return the requests that put settings back that are no fields."""
+    """Return the requests that restore settings that are not fields."""
     before, after = lent.node, now.node
     for act, name, path in (
             ('boot_mode', 'boot_mode', 'states/boot_mode'),
@@ -232,7 +232,7 @@ def _settings(lent: handovers.Document, acts: Collection[str],
 
 def _of_machine(lent: handovers.Document, acts: Collection[str],
                 now: handovers.Document) -> Iterator[correction.Found]:
-    """Return the requests for settings that only the machine itself has."""
+    """Return the requests that restore settings stored in the machine."""
     name = handovers.BOOT_DEVICE
     if name in acts:
         before = lent.parts.get(name)

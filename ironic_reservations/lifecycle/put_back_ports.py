@@ -38,19 +38,20 @@ def corrections(lent: handovers.Document,
                 now: handovers.Document) -> Iterator[correction.Found]:
     """Return the requests that put ports and their groups back.
 
-    NOTE: Ironic deletes no group with ports, and adds ports to groups that
-    are there.
+    Ironic does not delete a group that has ports, and adds a port only to a
+    group that exists.
     """
     if (lent.ports is None or lent.portgroups is None or now.ports is None
             or now.portgroups is None):
         yield _Unknown('its ports from before the lease are not known')
         return
-    yield from _made(lent.portgroups, now.portgroups, 'portgroup', GROUP_KEYS)
+    yield from _created(lent.portgroups, now.portgroups, 'portgroup',
+                        GROUP_KEYS)
     yield from _deleted(lent.ports, now.ports, 'port')
     yield from _changed(lent.portgroups, now.portgroups, 'portgroup',
                         GROUP_KEYS)
     yield from _changed(lent.ports, now.ports, 'port', PORT_KEYS)
-    yield from _made(lent.ports, now.ports, 'port', PORT_KEYS)
+    yield from _created(lent.ports, now.ports, 'port', PORT_KEYS)
     yield from _deleted(lent.portgroups, now.portgroups, 'portgroup')
 
 
@@ -61,8 +62,8 @@ def _deleted(there: _Objects, here: _Objects,
                           cleans=True)
 
 
-def _made(there: _Objects, here: _Objects, kind: str,
-          keys: Sequence[str]) -> Iterator[_Correction]:
+def _created(there: _Objects, here: _Objects, kind: str,
+             keys: Sequence[str]) -> Iterator[_Correction]:
     for uuid in sorted(there.keys() - here.keys()):
         yield _Correction(f'{kind} {uuid}', 'POST', f'/v1/{kind}s', {
             'uuid': uuid, 'node_uuid': there[uuid]['node_uuid'],

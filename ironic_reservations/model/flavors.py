@@ -148,7 +148,7 @@ class Request:
 
 @dataclasses.dataclass
 class _Group:
-    """A group while keys are parsed; it still contains zeros."""
+    """A group while its keys are parsed; amounts may still be zero."""
 
     resources: dict[str, int] = dataclasses.field(default_factory=dict)
     #: The key of each trait.
@@ -182,7 +182,7 @@ def class_of_node(resource_class: str | None) -> str:
 
 
 def collisions(resource_classes: Iterable[str]) -> dict[str, list[str]]:
-    """Return resource classes of Ironic that are one class in Placement.
+    """Return resource classes of Ironic that Placement does not distinguish.
 
     :param resource_classes: their names, which must not be empty.
     :returns: the names by class in Placement, for classes with several.
@@ -214,7 +214,7 @@ def read(flavor: Flavor) -> Request:
 
 
 def asks(key: str) -> bool:
-    """Return whether an extra spec is a part of the request."""
+    """Return whether an extra spec is part of the request to Placement."""
     return key == GROUP_POLICY or _KEY.fullmatch(key) is not None
 
 
@@ -337,9 +337,9 @@ def _translate_pinning(flavor: Flavor, group: _Group) -> None:
 
 
 def _add_sizes(flavor: Flavor, groups: Mapping[str, _Group]) -> None:
-    """Add the sizes of the flavor for classes without a key.
+    """Add the sizes of a flavor for the classes that no key sets.
 
-    A key with a zero counts as well, in any group.
+    A key with the value 0 sets its class, too, in any group.
     """
     for field in ('vcpus', 'ram_mb', 'disk_gb', 'ephemeral_gb', 'swap_mb'):
         if not 0 <= getattr(flavor, field) <= MAX_AMOUNT:

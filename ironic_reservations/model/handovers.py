@@ -103,13 +103,13 @@ class Handover:
     :ivar acts: the acts, as in :mod:`~ironic_reservations.guard.node_acts`;
         fields of the node as JSON pointers.
     :ivar dirty: whether the node has to be cleaned.
-    :ivar settles_at: when all acts have reached Ironic or been refused, as far
-        as no request in flight says so.
-    :ivar settled: whether that is known; otherwise, a conductor that was
-        stopped may still carry one out.
-    :ivar earlier: ``settles_at`` of all acts but the last; ``None``: there is
-        no other, or it was not written just now.
-    :ivar earlier_settled: ``settled`` of the same.
+    :ivar settles_at: the time by which all acts have reached Ironic or have
+        been refused, except for acts with a request in flight.
+    :ivar settled: whether this time is certain; otherwise, a conductor that
+        was stopped may carry out an act later.
+    :ivar earlier: ``settles_at`` before the last act was added; ``None``:
+        there is only one act, or the handover was read from its row.
+    :ivar earlier_settled: ``settled`` before the last act was added.
     """
 
     node_uuid: str
@@ -126,7 +126,7 @@ class Handover:
 
     @property
     def undeployed(self) -> bool:
-        """Whether nothing of the acts is left once the node is undeployed."""
+        """Whether all acts are undone when the node is undeployed."""
         return self.settled and all(
             (f'/{root(act)}' if act.startswith('/') else act) in _UNDEPLOYED
             for act in self.acts)
@@ -141,7 +141,7 @@ class Handover:
         return f'{self._mark} {reason}'.rstrip()
 
     def maintains(self, shown: str | None) -> bool:
-        """Return whether a reason in Ironic is one of this holder."""
+        """Return whether a reason in Ironic was written for this holder."""
         return shown is not None and shown.startswith(self._mark)
 
     @property
@@ -153,7 +153,8 @@ class Handover:
         """Return the handover after further acts.
 
         :param acts: as in :attr:`acts`.
-        :param settled: whether a request in flight says when they are over.
+        :param settled: whether it is certain that the acts are over at
+            ``settles_at``.
         """
         return dataclasses.replace(
             self, acts=_bounded(self.acts.union(acts), self.document),
@@ -179,7 +180,7 @@ def parts_of(acts: Collection[str]) -> frozenset[str]:
 
 def _bounded(acts: Collection[str],
              document: Document | None) -> frozenset[str]:
-    """Return acts in a size that no holder can exceed.
+    """Return acts, limited to a size that no holder can exceed.
 
     A field with many written parts is put back as a whole. Fields that Ironic
     does not show are omitted, since it refuses to write them.
@@ -204,5 +205,5 @@ def root(pointer: str) -> str:
 
 
 def is_of_holder(shown: str | None) -> bool:
-    """Return whether a reason in Ironic is one of the holder of any node."""
+    """Return whether a reason in Ironic was written for any holder."""
     return shown is not None and shown.startswith(_OF_HOLDER)

@@ -53,7 +53,7 @@ _number_of_host = functools.lru_cache(maxsize=16_384)(number)
 
 @dataclasses.dataclass(frozen=True)
 class Among:
-    """Whether a property is one of some literals; if not ``within``, none."""
+    """The condition that a property is (or is not) among literals."""
 
     name: str
     literals: frozenset[str]
@@ -81,7 +81,7 @@ class Among:
 
 @dataclasses.dataclass(frozen=True)
 class Ordered:
-    """Whether a property is less or greater than a literal."""
+    """The condition that a property is less or greater than a literal."""
 
     name: str
     compare: Callable[[Any, Any], bool]
@@ -108,7 +108,7 @@ class Ordered:
 
 @dataclasses.dataclass(frozen=True)
 class Not:
-    """Whether a condition does not hold."""
+    """The condition that another condition is not met."""
 
     part: Condition
 
@@ -125,7 +125,7 @@ class Not:
 
 @dataclasses.dataclass(frozen=True)
 class And:
-    """Whether all of some conditions hold; true without conditions."""
+    """The condition that all of some conditions are met; true for none."""
 
     parts: tuple[Condition, ...]
 
@@ -148,7 +148,7 @@ class And:
 
 @dataclasses.dataclass(frozen=True)
 class Or:
-    """Whether any of some conditions holds."""
+    """The condition that any of some conditions is met."""
 
     parts: tuple[Condition, ...]
 

@@ -49,6 +49,6 @@ def of(host: leases.Host) -> dict[str, Any]:
 
 
 def _total(there: inventories.Inventories, resource_class: str) -> int:
-    """Return a size, or 0 for an absurd one, which Ironic accepts."""
+    """Return a size, or 0 for an absurdly large one, which Ironic accepts."""
     size = there.get(resource_class)
     return 0 if size is None or size.total > _MOST else size.total

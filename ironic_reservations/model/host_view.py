@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Who has a node, until when, and who has it next."""
+"""The present holder of a node, its end, and the next holder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ironic_reservations.model import node_window
 class HostView:
     """The promises of a node, as they were read at one moment.
 
-    :ivar now: the instant that all answers are about.
+    :ivar now: the instant for which all attributes are computed.
     :ivar row: its reservation, live or not.
     :ivar bookings: the present and future bookings of leases, by start.
     :ivar windows: the maintenance windows that are not over.
@@ -51,12 +51,12 @@ class HostView:
 
     @property
     def void(self) -> node_reservation.Reservation | None:
-        """An ended reservation whose row is still there."""
+        """The reservation that is over, but whose row still exists."""
         return self.row if self.reservation is None else None
 
     @functools.cached_property
     def present(self) -> tuple[leases.NodeBooking, ...]:
-        """The bookings that have the node, or have not given it back yet."""
+        """The bookings that have the node, or whose node is being put back."""
         return tuple(booking for booking in self.bookings
                      if booking.has_node(self.now))
 
@@ -64,7 +64,7 @@ class HostView:
     def lease(self) -> leases.NodeBooking | None:
         """The booking that may use the node.
 
-        There is none while the node is being put back after a lease.
+        It is ``None`` while the node is being put back after a lease.
         """
         there = self.present
         return None if not there or any(
@@ -72,7 +72,7 @@ class HostView:
 
     @property
     def held(self) -> bool:
-        """Whether somebody may use the node."""
+        """Whether any holder may use the node."""
         reservation = self.reservation
         return (self.lease is not None if reservation is None
                 else not reservation.over(self.now))
@@ -85,7 +85,7 @@ class HostView:
 
     @property
     def claimed(self) -> bool:
-        """Whether anybody has the node, or a lease gets it later."""
+        """Whether any holder has the node, or a lease gets it later."""
         return self.reservation is not None or bool(self.bookings)
 
     @property
@@ -96,7 +96,7 @@ class HostView:
 
     @property
     def leaves_maintenance(self) -> bool:
-        """Whether a window that is over was not cleared in Ironic yet."""
+        """Whether Ironic still shows the maintenance of an ended window."""
         return any(each.late(self.now) for each in self.windows)
 
     def interruption(self, booking: leases.NodeBooking) -> str | None:

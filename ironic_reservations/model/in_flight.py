@@ -67,7 +67,8 @@ class InFlight:
     :ivar id: the id of the row; not enough to identify the request.
     :ivar token: identifies the request.
     :ivar expires_at: the latest time for its answer.
-    :ivar instance_uuid: that of an allocation, which a conductor carries out.
+    :ivar instance_uuid: the instance of an allocation, which a conductor
+        carries out.
     :ivar act: the act of a ticket, or :data:`CHANGE`.
     :ivar lease_id: the lease of a ticket.
     :ivar seen: the state of the node at the first check.
@@ -92,7 +93,7 @@ class InFlight:
 
     @property
     def of_lost_history(self) -> bool:
-        """Whether a lost history may have let it through."""
+        """Whether it stands for an unknown request of a lost history."""
         return self.token == self.node_uuid
 
     def due(self, now: datetime.datetime, rpc_timeout: float,
@@ -120,5 +121,5 @@ def shown(node: mirrored_node.Node, locked: bool) -> str | None:
 
 
 def at_work(node: mirrored_node.Node) -> str:
-    """Return why the outcome of a request for a node is not known yet."""
+    """Return the reason why the outcome of a request is not known yet."""
     return f'Ironic is still at work on it ({node.provision_state})'

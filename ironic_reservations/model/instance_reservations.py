@@ -72,7 +72,8 @@ class InstanceRequest:
 
     :ivar affinity: true: all on one host; false: all on different hosts.
     :ivar source_flavor_id: the requested flavor, if there is one.
-    :ivar flavor: the requested flavor, if it is known; the sizes are its own.
+    :ivar flavor: the requested flavor, if it is known; the sizes are then
+        the ones of the flavor.
     """
 
     vcpus: int

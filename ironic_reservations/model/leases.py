@@ -148,7 +148,8 @@ class NodeBooking:
 class Filter:
     """The properties of leases that a list shows; ``None``: any.
 
-    :ivar node_uuid: of a node that they have, or are planned on.
+    :ivar node_uuid: the uuid of a node that they have, or on which they are
+        planned.
     :ivar ends_after: the instant after which they end.
     :ivar starts_before: the instant before which they start.
     """
@@ -213,7 +214,8 @@ class Between:
     :ivar latest: the latest end.
     :ivar fix_before: the seconds before the planned start at which the dates
         are fixed.
-    :ivar fix_at: the time of that; ``None`` if the dates are fixed.
+    :ivar fix_at: the time at which they are fixed; ``None`` if they are fixed
+        already.
     """
 
     earliest: datetime.datetime
@@ -235,8 +237,8 @@ class Queued:
 
     :ivar wanted: the requested start.
     :ivar promised: the latest start, which only becomes earlier.
-    :ivar priority: leases with a higher one come first; with the same, in
-        order of creation.
+    :ivar priority: leases with a higher priority come first, then older
+        leases.
     """
 
     wanted: datetime.datetime
@@ -283,12 +285,12 @@ class Lease:
 
     @functools.cached_property
     def documents(self) -> dict[int, str]:
-        """The documents that were made of this object, by their forms."""
+        """A cache of the documents made from this object, by their forms."""
         return {}
 
     @property
     def puts_back(self) -> bool:
-        """Whether it exists only to put back the node of a reservation."""
+        """Whether it only serves to put back the node of a reservation."""
         return not self.events
 
     @property
@@ -397,16 +399,16 @@ class LeaseRequest:
     """A request for a lease.
 
     :ivar start: ``None`` means now.
-    :ivar lasts: set if the lease lasts so long from its start on; ``end`` is
-        then that of a lease that starts when the request arrives.
+    :ivar lasts: the duration from the start on, if the request has one instead
+        of an end; ``end`` is then the end of a lease that starts at once.
     :ivar flexible: set if the lease may start later than ``start``, and end
         later than ``end`` accordingly.
     :ivar queue: whether the lease is queued instead of refused.
     :ivar priority: the priority in the queue.
     :ivar before_end: the time of the notice before the end; ``None``: as
         configured.
-    :ivar before_end_now: whether ``before_end`` was sent as "now", which is
-        another instant in each copy of the request.
+    :ivar before_end_now: whether ``before_end`` was sent as "now", which
+        differs between copies of the request.
     :ivar key: the client's idempotency key.
     """
 
@@ -432,7 +434,7 @@ class LeaseReservationChange:
     :ivar amount: the number of instances, if instances are reserved.
     :ivar resource_type: the type as some clients repeat it; it cannot be
         changed.
-    :ivar give_back: the uuids of nodes that the lease gives back.
+    :ivar give_back: the uuids of nodes that the lease releases.
     """
 
     id: str

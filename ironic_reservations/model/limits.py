@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a caller may have at most."""
+"""The limits of callers."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from ironic_reservations.model import node_condition
 class Node:
     """A node as Ironic last described it, or a compute host of Nova.
 
-    :ivar uuid: in canonical form: lower case, with hyphens.
+    :ivar uuid: the uuid in canonical form: lower case, with hyphens.
     :ivar generation: increases with each change of the node's bookings; a
         commit names the generation that was read.
     :ivar reservable: whether the operator allows reservations.
@@ -34,10 +34,10 @@ class Node:
     :ivar properties: the sizes in Ironic, as pairs of a name and a value.
     :ivar powered: whether Ironic knows the power state, if that was read; it
         is not mirrored.
-    :ivar inventories: those of a compute host in Placement, as pairs of a
-        class and an inventory; ``None`` for a node of Ironic.
-    :ivar enrolled_at: the time of the enrolment, as Ironic writes it; with
-        another time it is another node with the same uuid.
+    :ivar inventories: the inventories of a compute host in Placement, as pairs
+        of a class and an inventory; ``None`` for a node of Ironic.
+    :ivar enrolled_at: the time of the enrolment, as Ironic writes it; a
+        different time shows that it is another node with the same uuid.
     """
 
     uuid: str

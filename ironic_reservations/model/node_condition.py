@@ -13,8 +13,7 @@
 """Determines from a node's state whether it can be used.
 
 All code uses this one table. A state is one of Ironic's, or :data:`GONE`; an
-unknown state is :attr:`Condition.BROKEN`, so that such a node is promised to
-nobody.
+unknown state is :attr:`Condition.BROKEN`, so that such a node is not promised.
 """
 
 from __future__ import annotations
@@ -65,8 +64,8 @@ class _State:
     :ivar manages: whether Ironic makes a node manageable from here at once.
     :ivar aborts: whether a step of cleaning or inspection waits, and can be
         aborted.
-    :ivar lost: whether a node without an instance has no data of a tenant
-        left, so that only an operator can make it usable again.
+    :ivar lost: whether the state of a node without an instance means that
+        its instance is lost. An operator must then make the node usable.
     """
 
     condition: Condition
@@ -177,7 +176,7 @@ class Node(Protocol):
 def of(node: Node) -> Condition:
     """Return the condition of a node.
 
-    A retired node can be used by its present user, and by nobody afterwards.
+    The present user can use a retired node; after that it cannot be used.
     """
     if node.compute:
         return (Condition.BROKEN if node.maintenance
@@ -193,7 +192,7 @@ def of(node: Node) -> Condition:
 
 
 def broken(node: Node | None) -> str | None:
-    """Return the reason why a node cannot be used by anybody, in words.
+    """Return the reason why no holder can use a node, in words.
 
     :param node: ``None`` if the node does not exist.
     :returns: ``None`` if the node can be used.
@@ -227,7 +226,7 @@ def suspends(node: Node) -> str | None:
 
 
 def in_state(node: Node) -> str:
-    """Return the state of a node in words."""
+    """Return the state of a node as the end of a sentence."""
     return f'is in the state {node.provision_state}'
 
 
@@ -277,7 +276,7 @@ def undeploys(node: Node) -> bool:
 
 
 def held(node: Node) -> bool:
-    """Return whether a deploy or service step holds a node."""
+    """Return whether a deploy or service step on a node waits for the user."""
     return _state(node.provision_state).held
 
 

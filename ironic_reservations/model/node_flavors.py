@@ -67,7 +67,7 @@ def requested(document: Mapping[str, Any]) -> FlavorRequest:
     if len(asked) > 1:
         raise flavors.FlavorRefused(asked[-1][0], (
             f"The flavor requests {', '.join((key for key, *_ in asked))}, "
-            'but a node has only one class. Leave only one of them in.'))
+            'but a node has only one class. Keep only one of them.'))
     (key, group, name, amount), = asked
     if amount != 1:
         raise flavors.FlavorRefused(key, (
@@ -102,7 +102,7 @@ def read(document: Mapping[str, Any]) -> flavors.Flavor:
 
 
 def shown(flavor: flavors.Flavor) -> dict[str, Any]:
-    """Return a flavor as Nova's API shows it, without its names."""
+    """Return a flavor as Nova's API shows it, without its name and id."""
     return {**{key: getattr(flavor, field) for field, key in _SIZES.items()},
             'extra_specs': dict(flavor.extra_specs)}
 

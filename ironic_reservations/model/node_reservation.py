@@ -37,11 +37,11 @@ class State(enum.StrEnum):
 class Reservation:
     """One node reserved for one instance.
 
-    :ivar uuid: also the proof for a deploy.
+    :ivar uuid: the uuid, which is also the proof for a deploy.
     :ivar expires_at: the time at which it expires, unless it has been used by
         then.
-    :ivar acted: whether its holder has acted on the node, so that it keeps the
-        node after its end, until the node is being put back.
+    :ivar acted: whether its holder has acted on the node; then it keeps the
+        node after its end, until the node has been put back.
     :ivar unusable: the reason why its node cannot be used now, if that was
         read: one of ``node_condition.SUSPENDED``.
     """
@@ -61,7 +61,7 @@ class Reservation:
 
     @property
     def suspended(self) -> str | None:
-        """The reason why it is suspended while unused, or ``None``."""
+        """The reason why an unused reservation is suspended, or ``None``."""
         return self.unusable if self.state is State.RESERVED else None
 
     @property
@@ -74,7 +74,7 @@ class Reservation:
         return not self.expires or self.expires_at > now
 
     def over(self, now: datetime.datetime) -> bool:
-        """Return whether it keeps its node only until the node is put back."""
+        """Return whether it is over, and keeps its node to be put back."""
         return (self.acted and self.state is State.RESERVED
                 and self.expires_at <= now)
 

@@ -87,7 +87,7 @@ class NodeWindow:
         return self.stands(now) and (self.written or self.starts_at <= now)
 
     def ended(self, now: datetime.datetime) -> NodeWindow:
-        """Return the window as it is when a request ends it."""
+        """Return the window after a request has ended it."""
         return dataclasses.replace(self, ends_at=max(self.starts_at, now),
                                    state=self.state if self.written
                                    else State.OVER)

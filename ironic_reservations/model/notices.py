@@ -23,7 +23,7 @@ from typing import Any
 class Kind(enum.StrEnum):
     """The kinds of notices.
 
-    Each has a template of its name, and a row in the operator's guide.
+    Each kind has a template with its name, and a row in the operator's guide.
     """
 
     #: The lease starts soon.
@@ -54,7 +54,7 @@ class Kind(enum.StrEnum):
 
 
 class CommitKind(enum.StrEnum):
-    """The kinds of messages to the operator's enforcement service.
+    """Kinds of messages to the operator's enforcement service.
 
     They are sent through the outbox like notices, in order.
     """

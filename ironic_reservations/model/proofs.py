@@ -25,7 +25,7 @@ _UUID = re.compile('([0-9a-f]{8})[-_]?[0-9a-f]{4}[-_0-9a-f]*', re.IGNORECASE)
 def shortened(text: str) -> str:
     """Return a text in which uuids are shortened.
 
-    Uuids may be proofs; the beginning is enough to find one in a list.
+    A uuid may be a proof; its beginning is enough to find it in a list.
     """
     return _UUID.sub(r'\1...', text)
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Reasons why a node was not used: codes for programs, texts for people.
+"""Reasons why a node cannot be used: codes for programs, texts for people.
 
 Codes are stable; texts may change.
 """

@@ -80,7 +80,7 @@ class Requirement:
         return hash((self.condition, self.need))
 
     def names_beside_own(self, project_id: str | None) -> frozenset[str]:
-        """Return the names, without an owner that is the project itself.
+        """Return the names, without ``owner`` if it is the caller's project.
 
         A project knows its own hosts, so the comparison of the owner with its
         own id reveals nothing. Ids that are numbers are excluded, since they

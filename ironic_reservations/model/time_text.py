@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Formats times for sentences; programs read them in full elsewhere."""
+"""Formats times for sentences; programs get exact times in other fields."""
 
 from __future__ import annotations
 

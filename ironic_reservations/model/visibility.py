@@ -24,8 +24,8 @@ class Visibility:
     """The nodes that a caller may see.
 
     :ivar everything: whether the caller sees all nodes (an administrator).
-    :ivar project_id: otherwise, the project whose own and leased nodes it
-        sees.
+    :ivar project_id: for any other caller, the project whose owned and leased
+        nodes it sees.
     """
 
     everything: bool = False

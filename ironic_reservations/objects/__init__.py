@@ -1,6 +1,6 @@
 """Versioned objects in messages to other processes.
 
-oslo.versionedobjects keeps one registry for the process, and inside Ironic's
-API that process is Ironic's: so the names of the classes here, and their
-namespace, are this project's own.
+oslo.versionedobjects has one registry for a process, which may be that of
+Ironic's API. The names of the classes and their namespace must therefore
+differ from Ironic's.
 """

@@ -12,7 +12,7 @@
 
 """A lease as notifications contain it.
 
-Keys that Blazar's notifications have, too, have the same names and meaning.
+Keys of Blazar's notifications have the same names and meanings here.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class LeaseReservationPayload(_Carried):
 
 @base.VersionedObjectRegistry.register
 class NodeLeasePayload(_Carried):
-    """A lease, and the nodes that it is promised."""
+    """A lease and its nodes."""
 
     # Version 1.0: Initial version
     VERSION = '1.0'
@@ -74,7 +74,7 @@ class NodeLeasePayload(_Carried):
 def payload(lease: leases.Lease, reason: str | None = None) -> dict[str, Any]:
     """Return a lease as the body of a notification.
 
-    :param reason: the reason of a change that nobody requested.
+    :param reason: the reason of a change that no request has made.
     """
     carried = NodeLeasePayload(
         lease_id=lease.id, name=lease.name, project_id=lease.project_id,

@@ -52,7 +52,7 @@ def payload(reservation: node_reservation.Reservation,
             reason: str | None = None) -> dict[str, Any]:
     """Return a reservation as the body of a notification.
 
-    :param reason: the reason of a change that nobody requested.
+    :param reason: the reason of a change that no request has made.
     """
     carried = NodeReservationPayload(
         uuid=reservation.uuid, node_uuid=reservation.node_uuid,

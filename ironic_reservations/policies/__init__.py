@@ -12,10 +12,10 @@
 
 """The default policies, with OpenStack's default roles.
 
-The uuid of a reservation, and the id of a reservation of a lease, is the proof
-that a deploy shows, so every reader of it may use it. Therefore a project
-reads only its own, and a reader of the whole system reads all. The numbers of
-free hosts over time are visible to everybody.
+The uuid of a reservation or of a lease reservation is the proof for a deploy,
+so every caller that can read it can use it. Therefore a project reads only its
+own, and a reader of the whole system reads all. The numbers of free hosts over
+time are visible to everybody.
 """
 
 from __future__ import annotations
@@ -89,12 +89,12 @@ class Enforcer:
 
     @property
     def projects(self) -> bool:
-        """Check whether callers belong to projects at all."""
+        """Whether callers belong to projects."""
         return self._request
 
     def check(self, context: oslo_context.RequestContext, rule: str,
               target: Mapping[str, Any] | None = None) -> bool:
-        """Check whether a caller may do something."""
+        """Return whether a policy rule allows a caller an action."""
         if not self._request:
             return True
         values: dict[str, Any] = {
@@ -105,7 +105,7 @@ class Enforcer:
 
     def authorize(self, context: oslo_context.RequestContext, rule: str,
                   target: Mapping[str, Any] | None = None) -> None:
-        """Raise unless a caller may do something.
+        """Check that a policy rule allows a caller an action.
 
         :raises Forbidden: the policy does not allow it.
         """
@@ -120,7 +120,7 @@ class Enforcer:
         """Return the project to list, ``None`` for all, '' for none.
 
         :param rules: the prefix of the names of the rules.
-        :param asked: the project that the caller has asked for.
+        :param asked: the project that the caller has requested.
         :param things: the listed resources, in words.
         :raises Forbidden: the caller may not see that project.
         """

@@ -49,7 +49,7 @@ def certain(ttl: float) -> float:
 
 
 def new_owner() -> str:
-    """Return a name for this process that no other process ever has.
+    """Return a name for this process that no other process will ever have.
 
     Containers of one image may have the same host name and process ids.
     """
@@ -62,8 +62,8 @@ class Claim:
 
     :param name: the name of the work.
     :param owner: a name of this process that no other process ever has.
-    :param ttl: the lifetime of the claim in the database, in seconds: other
-        processes wait so long if this one dies.
+    :param ttl: the lifetime of the claim in the database, in seconds: the time
+        for which other processes wait if this one dies.
     """
 
     def __init__(self, engine: Engine, name: str, owner: str,
@@ -90,7 +90,7 @@ class Claim:
         return ours and engine.timer() < self._until
 
     def drop(self) -> None:
-        """Let another process take over at once."""
+        """Release the claim, so that another process can take it at once."""
         self._begun = self._until = 0.0
         try:
             claims.drop(self._engine, self.name, self._owner)

@@ -12,9 +12,9 @@
 
 """Workers that start and end leases; all processes share the work.
 
-A loop looks for leases that are due, the oldest first, and renews the claims
+A loop claims the leases that are due, the oldest first, and renews the claims
 on leases in work; it never calls Ironic. Each worker works on one lease, so
-that a slow one does not delay the others.
+that a slow lease does not delay the others.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class LeaseWorkers:
     """The workers of this process.
 
     :param engine: an engine with a client of Ironic.
-    :ivar loop: the loop that looks for work.
+    :ivar loop: the loop that claims leases.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -78,7 +78,7 @@ class LeaseWorkers:
         self.loop.start()
 
     def end(self) -> None:
-        """Finish the leases in work, and leave the rest to other processes."""
+        """Finish the leases in work, and release all other claims."""
         self._stopping.set()
         self.loop.end()
 
@@ -109,10 +109,10 @@ class LeaseWorkers:
         return len(tasks)
 
     def _fill(self) -> None:
-        """Claim leases, if there is room.
+        """Claim leases, if there is room in the queue.
 
-        A few more leases than workers, so that no worker waits for the next
-        pass; but not many, so that other processes get some.
+        A few more leases than workers are claimed, so that no worker waits for
+        the next pass, and few enough that other processes get leases, too.
         """
         workers = self._engine.conf.leases.workers
         room = 2 * workers - len(self._held)
@@ -160,7 +160,7 @@ class LeaseWorkers:
         return tasks
 
     def _certain(self, begun: float) -> float:
-        """Return the end of the certain time of a claim, by the timer."""
+        """Return the time until which a claim is certainly held."""
         return begun + claim_module.certain(
             self._engine.conf.leases.claim_ttl)
 

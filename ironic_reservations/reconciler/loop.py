@@ -81,7 +81,7 @@ class Loop:
         return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> None:
-        """Run on a thread of this process."""
+        """Run the loop on a thread of this process."""
         self._thread = threading.Thread(
             target=self.run, name=f'ironic-reservations-{self.name}',
             daemon=True)
@@ -92,12 +92,12 @@ class Loop:
         self._news.set()
 
     def end(self) -> None:
-        """End after the running task."""
+        """Make the loop end after the running task."""
         self._stopping.set()
         self._news.set()
 
     def stop(self, timeout: float = 10) -> None:
-        """End, and wait for the thread.
+        """End the loop, and wait for its thread.
 
         :param timeout: the limit in seconds.
         """

@@ -116,7 +116,7 @@ def outcomes(engine: Engine, ironic: ironic_client.Ironic) -> loop.Loop:
 
 
 def answers(engine: Engine) -> loop.Loop:
-    """Return the loop that writes outcomes that this process remembers."""
+    """Return the loop that writes outcomes that could not be written yet."""
     return loop.Loop('answers', (
         loop.Task(lambda _: engine.unwritten.write(engine.timer)),))
 

@@ -219,7 +219,7 @@ def _lease(lease: leases.NamedLease, viewer: model.Viewer,
 
 def _tag(sequence: str, minor: int, wanted: model.CalendarRequest,
          viewer: model.Viewer, base: str, rack: str | None) -> str:
-    """Return a text that differs for each document."""
+    """Return the entity tag of a document."""
     return hashlib.sha256(repr((
         sequence, minor, dataclasses.replace(wanted, classes=None),
         wanted.classes and sorted(wanted.classes, key=lambda name: name or ''),

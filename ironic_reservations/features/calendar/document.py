@@ -208,7 +208,7 @@ class Calendars:
     ) -> tuple[list[calendar_rows.Promised], bool]:
         """Return a page of hosts, and whether another page follows.
 
-        Hosts that are named are on one page.
+        Hosts that the request names are all on one page.
         """
         if not wanted.rows:
             return [], False
@@ -234,7 +234,7 @@ class _Loan:
     """The hosts that are only lent to the viewer's project.
 
     :ivar hosts: the set of these hosts.
-    :ivar until: the instant from which only their owners can have them.
+    :ivar until: the instant from which only the owners can lease them.
     """
 
     hosts: int = 0
@@ -246,7 +246,7 @@ class _Group:
     """The hosts of one resource class, or of one rack within it.
 
     :ivar numbers: their numbers in the snapshot.
-    :ivar conditions: how many hosts are in each condition.
+    :ivar conditions: the number of hosts in each condition.
     :ivar racks: the racks by name, if any host has one.
     """
 
@@ -332,7 +332,7 @@ class _Free:
 
     def steps(self, there: _Group, wanted: calendar.CalendarRequest,
               loan: _Loan) -> list[tuple[int, int]]:
-        """Return pairs of a second and the number free from it on."""
+        """Return pairs of a second and the number of free hosts from then."""
         lent = there.members & loan.hosts
         loan = _Loan(lent, loan.until) if lent else _Loan()
         key = (there.members, wanted.start, wanted.end, loan)

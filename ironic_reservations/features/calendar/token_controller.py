@@ -49,7 +49,7 @@ class TokenController(rest.Controller):
 
     @expose.expose(since=versions.CALENDAR)
     def post(self, call: expose.Call) -> pecan.Response:
-        """Create or replace the token, and return it; no later request can."""
+        """Create or replace the token, and return it this one time."""
         user, project = self._owner(call)
         token = calendar_tokens.make(self._engine, user, project,
                                      call.context.roles,

@@ -51,8 +51,8 @@ class Holder:
     def has(self, fingerprint: str | None) -> bool:
         """Return whether the user's password is unchanged.
 
-        :param fingerprint: that of the present password; ``None``: the
-            user does not exist.
+        :param fingerprint: the fingerprint of the present password; ``None``:
+            the user does not exist.
         """
         return fingerprint == self.fingerprint
 

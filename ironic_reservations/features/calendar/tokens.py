@@ -91,9 +91,9 @@ def holder(engine: Engine, token: str) -> Holder:
 def unknown() -> errors.CalendarNotFound:
     """Return the error for an invalid token, the same for each reason."""
     return errors.CalendarNotFound(
-        'There is no calendar here: the address is not complete, or its '
-        'token has been revoked, made anew, or ended with the password of '
-        'its user. Make a new address.')
+        'There is no calendar here: the address is not complete, its token '
+        'has been revoked or replaced, or the password of its user has '
+        'changed. Make a new address.')
 
 
 def leases_of(engine: Engine,

@@ -38,7 +38,7 @@ CONDITIONS = (*(each.value for each in node_condition.Condition), CLOSED,
 
 
 class Had(enum.IntEnum):
-    """The kind of a booking of a host."""
+    """The kinds of bookings of a host."""
 
     #: A lease that has not started, and may be moved to another host.
     PLANNED = 0
@@ -53,11 +53,12 @@ class Viewer:
     """The caller that views the calendar.
 
     :ivar project_id: the viewer's project.
-    :ivar projects: whether callers belong to projects at all.
-    :ivar lists_own: whether the viewer may list the project's leases,
-    :ivar lists_all: and those of all projects.
-    :ivar lists_hosts: whether the viewer may see all nodes,
-    :ivar lists_maintenances: and the names and reasons of maintenance windows.
+    :ivar projects: whether callers belong to projects.
+    :ivar lists_own: whether the viewer may list the leases of its project.
+    :ivar lists_all: whether the viewer may list the leases of all projects.
+    :ivar lists_hosts: whether the viewer may see all nodes.
+    :ivar lists_maintenances: whether the viewer may see the names and reasons
+        of maintenance windows.
     :ivar user_id: the viewer, where users are distinguished, but not by
         projects.
     """
@@ -97,7 +98,7 @@ class Viewer:
 class CalendarRequest:
     """A request for a window of the calendar.
 
-    :ivar start: of the window; like the end, in whole seconds.
+    :ivar start: the start of the window; like the end, in whole seconds.
     :ivar classes: the resource classes; ``None``: all.
     :ivar rows: whether to return hosts with their bookings.
     :ivar marker: the id of the last host of the previous page.
@@ -105,7 +106,8 @@ class CalendarRequest:
     :ivar nodes: only these nodes, as far as the viewer may see them; ``None``:
         all.
     :ivar racks: whether to return classes by rack, too.
-    :ivar rack: only hosts in this rack, empty: in none; ``None``: all.
+    :ivar rack: the rack of the hosts to return; empty: hosts without a rack;
+        ``None``: all hosts.
     :ivar loans: whether hosts of other owners count as free only while they
         are lent.
     """
@@ -135,7 +137,7 @@ class CalendarRequest:
 class Steps:
     """The hosts of a class or rack, and the number of free ones over time.
 
-    :ivar name: of the class, or of a rack with some of its hosts.
+    :ivar name: the name of the class, or of a rack with some of its hosts.
     :ivar conditions: the number of hosts by condition.
     :ivar steps: pairs of a second and the number of hosts that are free from
         then on.
@@ -203,7 +205,7 @@ class Calendar:
     :ivar leases: the leases of the bookings, each once.
     :ivar more: whether there is another page of rows.
     :ivar windows: the maintenance windows in the rows, each once.
-    :ivar lent_until: the second from which owners can have back the hosts that
+    :ivar lent_until: the second from which owners can lease the hosts that
         they lend to the viewer; ``None``: not within the window.
     """
 
@@ -218,7 +220,8 @@ class Calendar:
 def rack(host: leases.Host, name: str) -> str:
     """Return the rack of a host; empty: none.
 
-    :param name: of the property with the rack; empty: none is configured.
+    :param name: the name of the property with the rack; empty: none is
+        configured.
     """
     if not name:
         return ''

@@ -59,8 +59,9 @@ def check_create(conf: cfg.ConfigOpts, lease: leases.Lease,
                  hosts: Hosts) -> None:
     """Ask whether a new lease is permitted.
 
-    :param hosts: those of the lease.
-    :raises LeaseNotPermitted: it is not, or the service does not answer.
+    :param hosts: the hosts of the lease.
+    :raises LeaseNotPermitted: the service does not permit the lease, or does
+        not answer.
     """
     _ask(conf, 'check-create', lease.project_id, lease.user_id,
          {'lease': _document(lease, hosts)})
@@ -71,7 +72,8 @@ def check_update(conf: cfg.ConfigOpts, before: leases.Lease,
     """Ask whether a change of a lease is permitted.
 
     :param hosts: the hosts before and after the change.
-    :raises LeaseNotPermitted: it is not, or the service does not answer.
+    :raises LeaseNotPermitted: the service does not permit the change, or does
+        not answer.
     """
     _ask(conf, 'check-update', before.project_id, before.user_id,
          {'current_lease': _document(before, hosts),
@@ -82,7 +84,7 @@ def on_end(conf: cfg.ConfigOpts, lease: leases.Lease,
            hosts: Hosts) -> None:
     """Report the end of a lease; a refusal is only logged.
 
-    :param hosts: those of the lease.
+    :param hosts: the hosts of the lease.
     """
     try:
         _ask(conf, 'on-end', lease.project_id, lease.user_id,

@@ -30,7 +30,8 @@ LOG = log.getLogger(__name__)
 def check_create(engine: Engine, lease: leases.Lease) -> None:
     """Check that a new lease is permitted.
 
-    :raises LeaseNotPermitted: it is not, or the service does not answer.
+    :raises LeaseNotPermitted: the service does not permit the lease, or does
+        not answer.
     """
     enforcement.check_create(engine.conf, lease, _hosts(engine, lease))
 
@@ -39,7 +40,8 @@ def check_update(engine: Engine, before: leases.Lease,
                  after: leases.Lease) -> None:
     """Check that a change of a lease is permitted.
 
-    :raises LeaseNotPermitted: it is not, or the service does not answer.
+    :raises LeaseNotPermitted: the service does not permit the change, or does
+        not answer.
     """
     enforcement.check_update(engine.conf, before, after,
                              _hosts(engine, before, after))

@@ -96,7 +96,7 @@ def write(conf: cfg.ConfigOpts, connection: sa.Connection,
 
 def _terms(lease: leases.Lease,
            classes: Mapping[str, str]) -> dict[str, Any]:
-    """Return the terms that are charged for."""
+    """Return the terms of a lease on which a charge could depend."""
     hosts: dict[str, int] = {}
     resources: dict[str, int] = {}
     instances = 0

@@ -46,7 +46,7 @@ class _Part(feature.Part):
             self.change.planned_at)
 
     def committed(self) -> None:
-        """Report leases that are gone at once."""
+        """Report the end of leases that need no reconciler to end."""
         for write in self.change.of_leases:
             if change_module.is_over_at_once(write):
                 enforced.on_end(self.engine,

@@ -126,6 +126,6 @@ def read_unlike(connection: sa.Connection,
 
 def _has_dates(terms: str, start: datetime.datetime,
                end: datetime.datetime) -> bool:
-    told = json.loads(terms)
-    return (told['start_date'], told['end_date']) == (start.isoformat(),
+    sent = json.loads(terms)
+    return (sent['start_date'], sent['end_date']) == (start.isoformat(),
                                                       end.isoformat())

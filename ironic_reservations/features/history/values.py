@@ -80,11 +80,12 @@ class Entry:
 
     :ivar nodes: the nodes concerned, as far as they are known.
     :ivar hosts: the number of nodes concerned, if any.
-    :ivar resource_class: of nodes that are not known any more.
+    :ivar resource_class: the class of the nodes, if their uuids are not known
+        any more.
     :ivar since: the start of a period that has ended.
-    :ivar status: of an event.
-    :ivar notice: its kind,
-    :ivar sent: and its receivers.
+    :ivar status: the status of an event.
+    :ivar notice: the kind of a notice.
+    :ivar sent: the receivers of a notice.
     """
 
     at: datetime.datetime

@@ -1,1 +1,1 @@
-"""Requests that are sent twice with one key."""
+"""Idempotency keys: a request that is sent twice is carried out once."""

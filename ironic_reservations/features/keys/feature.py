@@ -46,7 +46,7 @@ class _Part(feature.Part):
 
 
 class Keys(feature.Feature):
-    """Requests that are sent twice with one key."""
+    """Idempotency keys: a request that is sent twice is carried out once."""
 
     concerns = (request_keys.Known,)
 
@@ -67,7 +67,7 @@ class Keys(feature.Feature):
     def undo(self, connection: sa.Connection,
              reservation: node_reservation.Reservation,
              now: datetime.datetime) -> None:
-        """Let the same request make a reservation again."""
+        """Write that a reservation was dropped, so it can be made again."""
         assert reservation.id is not None
         db_keys.insert_undone(connection, reservation.id,
                               now + request_keys.KEPT)

@@ -12,14 +12,14 @@
 
 """A request that is sent twice with one key makes one resource.
 
-The same rules for reservations, leases, maintenance windows and changes of
-leases. The key is written in the transaction that makes the resource, under a
-unique constraint, and belongs to a project. It is kept for a day, also after
-the resource is deleted; the key of a lease is kept as long as the lease
-exists. During that time, the same request returns its resource. If the
-resource has ended, the request is refused, since it may be a copy that a proxy
-has delayed. A different request with the key is refused. After that time, the
-request is carried out like a new one.
+The rules are the same for reservations, leases, maintenance windows and
+changes of leases. The key is written in the transaction that makes the
+resource, under a unique constraint, and belongs to a project. It is kept for a
+day, also after the resource is deleted; the key of a lease is kept as long as
+the lease exists. During that time, the same request returns its resource. If
+the resource has ended, the request is refused, since it may be a copy that a
+proxy has delayed. A different request with the key is refused. After that
+time, the request is carried out like a new one.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class _Kind:
 
     :ivar reused: the error for another request with the key.
     :ivar ended: the error for a copy that arrives after the end.
-    :ivar made: a text about the resource, where ``{}`` is the uuid.
-    :ivar again: the advice for making it again.
+    :ivar made: a description of the made resource, where ``{}`` is its uuid.
+    :ivar again: the advice on how to request it again.
     """
 
     reused: type[errors.ReservationError]
@@ -115,7 +115,8 @@ def read(connection: sa.Connection, key: earlier.Key,
          now: datetime.datetime) -> Known:
     """Read whether the same request has been carried out before.
 
-    :raises ReservationError: another request with the key has.
+    :raises ReservationError: another request with the key has been carried
+        out.
     """
     made = db_keys.read(connection, key.kind, key.key)
     again = made if made is not None and made.kept(now) else None
@@ -135,7 +136,7 @@ def keep(connection: sa.Connection, known: Known, ident: str, number: int,
     """Keep the key of a request, in the transaction that makes a resource.
 
     :param ident: the uuid of the resource.
-    :param number: the id of its row, or 0.
+    :param number: the id of its row; 0 if it is not known.
     :raises Conflict: a copy of the request may have been served meanwhile.
     :raises oslo_db.exception.DBDuplicateEntry: a copy has been served.
     """

@@ -44,7 +44,7 @@ class Made:
 
     :ivar owner: the column of ``claims``: :attr:`ident`, :attr:`number` and
         :attr:`digest`.
-    :ivar until: the time until which this is kept; ``None``: as long as the
+    :ivar until: the time until which the row is kept; ``None``: as long as the
         resource exists.
     """
 

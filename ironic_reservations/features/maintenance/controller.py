@@ -42,7 +42,7 @@ _PATH = f'/v{versions.MAJOR}/maintenances'
 
 
 class MaintenancesController(rest.Controller):
-    """The maintenance windows."""
+    """Creates, lists and ends maintenance windows."""
 
     _policy = 'reservation:maintenance:'
 
@@ -157,11 +157,11 @@ def _effect(made: create.Planned, minor: int) -> dict[str, Any]:
         'cannot_move': [_booked(each, made.lease_ids)
                         for each in made.cannot_move]}
     if minor >= versions.MAINTENANCE_SLIDES:
-        effect['slides'] = list(map(_slid, made.slides))
+        effect['slides'] = list(map(_slide_shape, made.slides))
     return effect
 
 
-def _slid(lease: rehearsal.Moved) -> dict[str, Any]:
+def _slide_shape(lease: rehearsal.Moved) -> dict[str, Any]:
     return {'lease_id': lease.id, 'lease_name': lease.name,
             'project_id': lease.project_id,
             'starts_at': lease.start.isoformat(),

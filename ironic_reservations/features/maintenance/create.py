@@ -107,8 +107,8 @@ class Planned:
     :ivar bound: the holders of its nodes at its start.
     :ivar moves: the bookings that get other nodes.
     :ivar cannot_move: the bookings for which there is no other node.
-    :ivar reasons: why it is refused, if it is.
-    :ivar lease_ids: the ids of leases by that of their reservations.
+    :ivar reasons: the reasons of the refusal, if it is refused.
+    :ivar lease_ids: the ids of leases by the ids of their reservations.
     :ivar slides: the leases whose dates change.
     """
 
@@ -137,7 +137,7 @@ def create(engine: Engine, request: WindowRequest, dry_run: bool = False,
     :raises MaintenanceKeyReused: the key was sent with another request before.
     :raises MaintenanceRefused: bookings or holders prevent it; with
         ``reasons``.
-    :raises Contention: others changed the nodes each time.
+    :raises Contention: other requests changed the nodes at each attempt.
     :raises OutcomeUnknown: the window may or may not have been booked.
     """
     idents = [str(uuid_module.uuid4())]
@@ -232,8 +232,8 @@ class _Plan:
         self._margin = engine.conf.leases.cleaning_time * instants.SECOND
         nodes = self._nodes(*there)
         self._names = {node.uuid: node.name or node.uuid for node in nodes}
-        self._told = {node.uuid: f'{node.name} ({node.uuid})'
-                      for node in nodes if node.name}
+        self._named_by_uuid = {node.uuid: f'{node.name} ({node.uuid})'
+                               for node in nodes if node.name}
         self._snapshot = engine.snapshots.snapshot(
             engine.database, self._now,
             () if others is None else others.wanted.values())
@@ -250,8 +250,8 @@ class _Plan:
             nodes=tuple(each)))
 
     def named(self, uuid: str) -> str:
-        """Return the name of a node with its uuid."""
-        return self._told.get(uuid, uuid)
+        """Return the name and the uuid of a node, for a sentence."""
+        return self._named_by_uuid.get(uuid, uuid)
 
     def _nodes(self, known: Mapping[str, mirrored_node.Node],
                hosts: Mapping[str, db_hosts.Row]) -> list[mirrored_node.Node]:
@@ -399,7 +399,8 @@ class _Plan:
     def check(self) -> None:
         """Check that the window was not refused.
 
-        :raises MaintenanceRefused: it was; with ``reasons``.
+        :raises MaintenanceRefused: the window was refused; the error has
+            ``reasons``.
         """
         refusals = self.made.reasons
         if refusals:

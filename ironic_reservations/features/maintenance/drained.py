@@ -55,7 +55,7 @@ def _move(engine: Engine, there: node_window.NodeWindow,
           wanted: datetime.datetime) -> None:
     """Move the window of one node, if that is possible.
 
-    :param wanted: the start that was asked for.
+    :param wanted: the requested start.
     :raises Conflict: the node or the window has changed meanwhile.
     """
     now, uuid = engine.clock(), there.node_uuid

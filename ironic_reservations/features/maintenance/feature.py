@@ -39,7 +39,7 @@ class _Part(feature.Part):
     over: Sequence[node_window.NodeWindow]
 
     def write(self, connection: sa.Connection) -> None:
-        """Write them, since their bookings have been deleted."""
+        """Write these nodes, since their bookings have been deleted."""
         rows.insert_over(connection, self.over)
 
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Show maintenance windows, and end them."""
+"""Read maintenance windows, and end them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def page(engine: Engine) -> list[values.Window]:
 def get(engine: Engine, ident: str) -> values.Window:
     """Read one window.
 
-    :raises MaintenanceNotFound: there is none.
+    :raises MaintenanceNotFound: there is no such window.
     """
     with engine.database.snapshot() as connection:
         found = db_maintenance.read(connection, (ident,))
@@ -55,8 +55,8 @@ def end(engine: Engine, ident: str) -> None:
 
     The reconciler then takes the nodes out of maintenance.
 
-    :raises MaintenanceNotFound: there is none.
-    :raises Contention: others changed the nodes each time.
+    :raises MaintenanceNotFound: there is no such window.
+    :raises Contention: other requests changed the nodes at each attempt.
     """
     def plan() -> change.Planned[None]:
         now = engine.clock()

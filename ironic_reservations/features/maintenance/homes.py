@@ -41,7 +41,7 @@ class Homes:
 
     :ivar difference: the bookings that get other nodes.
     :ivar slid: the leases whose dates change.
-    :ivar stays: the bookings without another node or date.
+    :ivar stays: the bookings for which no other node or date was found.
     """
 
     difference: difference_module.Difference

@@ -84,10 +84,10 @@ def read(connection: sa.Connection, ids: Collection[str] | None = None
 
 def read_standing(connection: sa.Connection, ident: str
                   ) -> tuple[values.Window | None, dict[str, int]]:
-    """Return a window with its nodes that are not over.
+    """Return a window with the nodes whose maintenance is not over.
 
-    :returns: ``None`` if there is no such node; and the generations of the
-        nodes, all read at one moment.
+    :returns: the window, ``None`` without such a node, and the generations of
+        the nodes, all read at one moment.
     """
     # SELECT ..., generation FROM reservations JOIN maintenance_windows ON ...
     #   JOIN nodes ON ... WHERE (it is a window) AND window_id = ?
@@ -114,10 +114,10 @@ def read_purposes(connection: sa.Connection, ids: Collection[str]
 
 def read_due(connection: sa.Connection, now: datetime.datetime
              ) -> list[tuple[node_window.NodeWindow, str, bool]]:
-    """Return the nodes of windows that have started and are not over.
+    """Return nodes whose windows have started and are not over.
 
-    :returns: each with the reason of its window, and whether the window drains
-        nodes.
+    :returns: the nodes, each with the reason of its window and whether the
+        window drains nodes.
     """
     # SELECT ..., reason, drain FROM reservations
     #   JOIN maintenance_windows ON ...
@@ -136,7 +136,7 @@ def read_postponed(connection: sa.Connection, now: datetime.datetime
                                    datetime.datetime]]:
     """Return the nodes of windows that wait for their present users.
 
-    :returns: each with the requested start.
+    :returns: the nodes, each with the requested start of its window.
     """
     # SELECT ..., maintenance_windows.starts_at FROM reservations
     #   JOIN maintenance_windows ON ...
@@ -154,7 +154,7 @@ def read_postponed(connection: sa.Connection, now: datetime.datetime
 
 
 def count_late(connection: sa.Connection, now: datetime.datetime) -> int:
-    """Count nodes whose maintenance is late to begin."""
+    """Count nodes that should be in maintenance already."""
     # SELECT count(*) FROM reservations
     #   WHERE state = 'window_planned' AND starts_at <= ?
     #     AND expires_at > ?

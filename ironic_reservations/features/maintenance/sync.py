@@ -12,9 +12,9 @@
 
 """Put nodes into maintenance in Ironic for the time of their windows.
 
-Each change of a node is recorded before it is sent, so after the death of a
-process the next one undoes exactly the recorded changes.  Each request carries
-a ticket.  While the outcome of a request is unknown, no other one is sent for
+Each change of a node is recorded before it is sent. If a process dies, the
+next one therefore undoes exactly the recorded changes. Each request carries a
+ticket. While the outcome of a request is unknown, no other request is sent for
 the node.
 """
 
@@ -181,7 +181,7 @@ class _Sync:
             return bool(db_in_flight.read_busy(connection, (uuid,)))
 
     def _is_of_another(self, shown: str | None) -> bool:
-        """Return whether another window of the node has set a reason."""
+        """Return whether another window of the node has this reason."""
         uuid, now = self._there.node_uuid, self._engine.clock()
         with self._engine.database.read() as connection:
             view = db_host_views.read(connection, (uuid,), now, now,

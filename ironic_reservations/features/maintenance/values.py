@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Maintenance windows as operators request them, with all their nodes."""
+"""Maintenance windows, as operators request them."""
 
 from __future__ import annotations
 

@@ -56,8 +56,9 @@ class Terms:
 class Seat:
     """A node of a lease, and its use.
 
-    :ivar usable_since: the time since which the lease could deploy it without
-        a break; ``None``: it cannot, or this is not known.
+    :ivar usable_since: the time since which the lease has been able to deploy
+        it without a break; ``None``: it cannot deploy it, or this is not
+        known.
     :ivar warned_at: the time at which the warning was written.
     :ivar used: whether the node has been deployed.
     :ivar deployable: whether it can be deployed now: it is not broken or busy.
@@ -78,7 +79,8 @@ class Seat:
     def warning_at(self) -> datetime.datetime | None:
         """The time of the warning, if it is still valid.
 
-        A warning is void if the node could not be deployed since.
+        A warning is void if the node could not be deployed at some time after
+        it.
         """
         if (self.warned_at is None or self.usable_since is None
                 or self.warned_at < self.usable_since):
@@ -90,7 +92,7 @@ class Seat:
 class Verdict:
     """The next steps for nodes, by the uuids of their bookings.
 
-    :ivar warn: the nodes of which to warn.
+    :ivar warn: the nodes to warn about.
     :ivar release: the nodes to release.
     """
 
@@ -148,7 +150,8 @@ def _released(seat: Seat, terms: Terms, now: datetime.datetime) -> bool:
 def release_at(seat: Seat, terms: Terms) -> datetime.datetime | None:
     """Return the time at which a node is released, if nothing changes.
 
-    :returns: ``None``: not at all, or not before the delivery of the warning.
+    :returns: ``None``: it is not released, or only after the delivery of the
+        warning.
     """
     time = terms.time(seat.resource_class)
     if not _idle(seat, terms) or time is None or seat.usable_since is None:

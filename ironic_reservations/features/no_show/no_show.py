@@ -10,17 +10,17 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Leases that use none of their nodes: warned, then released.
+"""Warns about unused nodes of leases, and releases them later.
 
 The guard raises the generation of a node before it passes a deploy to Ironic.
 A release reads the generations first, then the rows of the nodes, then the
 nodes in Ironic, and names the generations in its commit.  So if a deploy and a
 release happen at the same moment, the second one fails.
 
-The time counts while a node can be deployed without a break. Each pass over
-the mirror records its time, and the nodes that can be deployed. If a pass is
-missed, since Ironic, the database or the reconciler is down, this is a break
-for all nodes.
+The time counts as long as the node can be deployed without a break. Each pass
+over the mirror records its time, and the nodes that can be deployed. If a pass
+is missed, since Ironic, the database or the reconciler is down, this is a
+break for all nodes.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def gap(conf: cfg.ConfigOpts) -> datetime.timedelta:
 
 
 def wake(engine: Engine) -> None:
-    """Write the nodes that can be deployed; wake leases that may lose some.
+    """Write the nodes that can be deployed, and wake the leases concerned.
 
     Call it right after an update of the mirror.
 
@@ -129,7 +129,7 @@ def _read(engine: Engine, connection: sa.Connection,
           ) -> dict[str, list[no_show.Seat]]:
     """Read the nodes of leases, and the delivery times of warnings.
 
-    :returns: by the id of the lease.
+    :returns: the nodes by the id of the lease.
     """
     found = db_no_shows.read(connection, lease_ids, unbroken)
     ids = {(lease_id, each.warned_at): notice_ids.of_notice(
@@ -237,7 +237,7 @@ def _released_at(seats: Collection[no_show.Seat], warned: Collection[str],
 def _warn(context: lease_context.Context, lease: leases.Lease,
           known: seen.Seen, bookings: Collection[leases.NodeBooking],
           now: datetime.datetime, released_at: datetime.datetime) -> None:
-    told = _only(lease, {each.uuid for each in bookings})
+    shown = _only(lease, {each.uuid for each in bookings})
     context.commit(
         lease, lease, known.only({booking.node_uuid for booking in bookings}),
         now, statements=[functools.partial(
@@ -251,10 +251,10 @@ def _warn(context: lease_context.Context, lease: leases.Lease,
                'not before ')
             + f'{time_text.moment(released_at)}.', _occurrence(now), {
                 'released': False, 'release_at': released_at.isoformat(),
-                **_named(bookings)}, (announce.NO_SHOW_WARNING, told))])
-    LOG.info('Nobody has deployed %s of the lease %s, to be released if '
-             'nobody does', count_text.counted(len(bookings), 'node'),
-             lease.id)
+                **_named(bookings)}, (announce.NO_SHOW_WARNING, shown))])
+    LOG.info('The lease %s has %s without a deployment; they are released '
+             'unless they are deployed', lease.id,
+             count_text.counted(len(bookings), 'node'))
 
 
 def _release(context: lease_context.Context, lease: leases.Lease,
@@ -322,7 +322,7 @@ def _less(reservation: leases.LeaseReservation, gone: Collection[str],
 
 
 def _ended(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
-    """Return a lease that ends now, by itself, like other leases."""
+    """Return a lease with its end set to now."""
     return dataclasses.replace(
         lease, end=now, updated_at=now,
         before_end=None if lease.before_end is None

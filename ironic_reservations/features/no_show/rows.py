@@ -44,7 +44,7 @@ def read(connection: sa.Connection, lease_ids: Collection[str],
     """Return all nodes that leases have, and their use.
 
     :param unbroken: since when nodes have been checked without a break.
-    :returns: by the id of the lease.
+    :returns: the nodes by the id of the lease.
     """
     # SELECT lease_id, uuid, node_uuid, resource_class, since, warned_at,
     #   EXISTS (usage_periods ...), (it could be deployed)
@@ -129,8 +129,8 @@ def read_over(connection: sa.Connection
               ) -> list[tuple[str, datetime.datetime]]:
     """Return rows whose node cannot be deployed any more.
 
-    :returns: the booking of each row, and since when its node could be
-        deployed.
+    :returns: pairs of the uuid of a booking and the time from which its node
+        could be deployed.
     """
     # SELECT booking_uuid, since FROM usable_bookings LEFT JOIN (reservations
     #   JOIN ...) ON (it could be deployed, and never was)

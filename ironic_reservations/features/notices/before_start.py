@@ -12,8 +12,8 @@
 
 """Write notices that leases start soon.
 
-The lease itself does not change, so there is no transaction to write the
-notice in; a loop finds leases without their notice.
+A lease does not change before its start, so there is no transaction with which
+the notice could be written. A loop finds leases without their notice.
 """
 
 from __future__ import annotations

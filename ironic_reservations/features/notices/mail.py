@@ -37,8 +37,8 @@ class Server:
 
     :ivar security: ``starttls``, ``tls`` or ``none``.
     :ivar ca_file: trusted authorities; ``None``: those of the system.
-    :ivar username: ``None``: without authentication.
-    :ivar timeout: for the whole exchange, in seconds.
+    :ivar username: the user name; ``None``: without authentication.
+    :ivar timeout: the time limit of the whole exchange, in seconds.
     """
 
     host: str
@@ -75,7 +75,8 @@ def send(server: Server, message: email.message.EmailMessage,
          address: str) -> None:
     """Send a mail, and return once the server has accepted it.
 
-    :param address: of the only recipient; the headers do not matter.
+    :param address: the address of the only recipient; addresses in the headers
+        are not used.
     :raises Unsent: the server may not have accepted it.
     """
     try:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Decides on the times of mails to a person."""
+"""Computes the time of the next mail to a person."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ Undelivered = posting.Undelivered
 def keys(path: str | None) -> list[bytes]:
     """Return the keys in a file.
 
-    :raises Undelivered: there is no usable one.
+    :raises Undelivered: the file has no usable key.
     """
     if path is None:
         raise Undelivered('[notices] webhook_secret_file is not set')
@@ -64,7 +64,7 @@ def signed(ident: str, sent_at: int, body: bytes,
            secrets: Sequence[bytes]) -> str:
     """Return the signatures of a message, one for each key.
 
-    :param ident: of the message, the same when it is sent again.
+    :param ident: the id of the message, the same when it is sent again.
     :param sent_at: the time, in seconds since 1970.
     """
     signed_part = f'{ident}.{sent_at}.'.encode() + body
@@ -79,7 +79,7 @@ def post(url: str, ident: str, sent_at: int, body: bytes,
     """Post a signed message.
 
     :param allowed: the exact names of the hosts that are allowed.
-    :param timeout: for the whole exchange, in seconds.
+    :param timeout: the time limit of the whole exchange, in seconds.
     :raises Undelivered: the receiver may not have accepted it.
     :raises Declined: the receiver has refused it.
     """

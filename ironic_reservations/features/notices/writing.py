@@ -43,7 +43,8 @@ def write(conf: cfg.ConfigOpts, connection: sa.Connection, kind: Kind,
 
     Does nothing if there are no receivers, which is the default.
 
-    :param connection: of the transaction that changes the lease.
+    :param connection: the connection of the transaction that changes the
+        lease.
     :param lease: the lease after the change.
     :param now: the time of the database.
     :param reason: a sentence for the owner, for kinds with several reasons.

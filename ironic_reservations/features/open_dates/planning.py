@@ -15,18 +15,19 @@
 A demand with open dates slides within its window, to make room for others or
 to find room for itself.
 
-**Which starts are tried.** In any plan, each sliding demand can begin earlier,
-until it begins with its window or where a booking of a host ends. So every
-plan can be changed into a plan in which each begins at such an instant; in the
-order of their starts, each begins at the end of an earlier placed one. All
-orders of the demands are tried, and for each demand the beginning of its
-window and each instant at which any booking ends: if there is a plan, one of
-these combinations is a plan. If all have been tried and no search gave up,
-there is no plan. If some starts were not permitted, other starts might be, so
-nothing is proved.
+**Which starts are tried.** In any plan, a sliding demand can be moved to an
+earlier start, until it reaches the start of its window, or the end of a
+booking on one of its hosts. So if there is a plan, there is also one in which
+every sliding demand begins at such an instant. The search tries all orders of
+the demands, and for each demand the start of its window and all ends of
+bookings, including the demands placed before. If all these starts have been
+tried within the limits, it is proved that there is no plan. It is not proved
+if a start was not permitted, since another start, which was not tried, might
+be permitted.
 
-All plans share one budget of work, and each gets a part of it. So together
-they take no longer than a few hard plans, and work remains for other starts.
+All plans share one budget of work, of which each gets a part. So together they
+take no longer than a few hard plans, and a hard plan does not use up the
+budget of the others.
 """
 
 from __future__ import annotations
@@ -61,10 +62,10 @@ _CHECK, _STARTS = 100, 4
 class Sliding:
     """Demands that start together at some instant of a window.
 
-    :ivar demands: with the same start and the same end.
+    :ivar demands: the demands, which have the same start and the same end.
     :ivar earliest: the earliest start.
     :ivar latest: the latest start.
-    :ivar preferred: the present start; ``None``: none.
+    :ivar preferred: the present start; ``None``: it has none.
     """
 
     demands: _Demands
@@ -83,8 +84,9 @@ class Sliding:
 class Slid:
     """A plan, and the starts of the sliding demands in it.
 
-    :ivar starts: in the order in which the demands were given.
-    :ivar plan: grants the firm demands, and then the sliding ones.
+    :ivar starts: the starts, in the order of the demands.
+    :ivar plan: the plan, with grants for the firm demands first, then for the
+        sliding ones.
     """
 
     starts: tuple[int, ...]
@@ -108,10 +110,12 @@ def slide(now: timeline.Timeline, firm: Sequence[bookings.Demand],
     :param grain: starts that are a multiple of it are tried first.
     :param tries: the maximum number of plans.
     :param units: the maximum work of all plans together.
-    :param permits: returns whether sliding demands, by their numbers, may have
-        given starts; if not, it refuses each superset.
+    :param permits: returns whether sliding demands, given by their indexes,
+        may have these starts; if it refuses them, it also refuses any
+        superset.
     :param late: returns whether the time for the search is over.
-    :returns: the plan; if there is none, whether that is proved.
+    :returns: the plan; if none was found, whether it is proved that there is
+        none.
     """
     return _Search(now, tuple(firm), sliding, grain, limits, tries,
                    work.part(limits.request, units), permits, late).run()
@@ -145,14 +149,14 @@ class _Search:
             each.end for each in there if each.amounts is not None}
 
     def run(self) -> Slid | bool:
-        """Return the first plan; without one, whether that is proved."""
+        """Search for a plan; return it, or whether there is provably none."""
         if self._firm and self._plan({}) is None:
             return self._proved
         found = self._place({})
         return self._proved if found is None else found
 
     def _plan(self, starts: dict[int, int]) -> plans.Plan | None:
-        """Plan the firm demands and the placed ones, within the limits."""
+        """Plan the firm demands, and the sliding demands at given starts."""
         if self._is_over():
             return None
         self._tries -= 1
@@ -177,7 +181,8 @@ class _Search:
     def _may(self, starts: dict[int, int]) -> bool:
         """Return whether starts are permitted.
 
-        If not, other starts that are not tried might be permitted.
+        After a refusal nothing is proved, since starts that are not tried
+        might be permitted.
         """
         self._left.left -= _CHECK
         if self._permits(starts):

@@ -10,12 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Move the dates of leases with open dates, to make room for another.
+"""Change the dates of leases with open dates, to make room for a request.
 
 A lease that was requested with ``between`` is planned as early as possible.
-Until it is fixed, it may start at any other time within its window.  It never
-moves to a start at which it would be fixed at once, so its owner always gets
-the agreed notice.
+Until its dates are fixed, it may get any other start within its window. The
+new start is never so near that the dates would be fixed at once, so the owner
+always gets the agreed notice.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _Demands = Sequence[bookings.Demand]
 class Others:
     """Leases whose dates are open, as they were read.
 
-    :ivar is_all: whether these are all leases that could slide.
+    :ivar is_all: whether these are all leases whose dates could change.
     :ivar wanted: the requirement of each of their reservations, by its id.
     :ivar late: whether the time for the search is over.
     """
@@ -82,7 +82,7 @@ class Others:
     def find_room(self, snapshot: snapshots.Snapshot, free: timeline.Timeline,
                   demands: _Demands,
                   asked: ladder.RoomRequest) -> ladder.Room | bool:
-        """Plan a request, with some of them sliding for it.
+        """Plan a request, with other dates for some of these leases.
 
         See :meth:`.ladder.Others.find_room`.
         """
@@ -140,7 +140,7 @@ class Others:
 
 
 def read_others(engine: Engine, asked: ladder.Asked) -> Others:
-    """Read the leases that may slide for a request."""
+    """Read the leases that may get other dates for a request."""
     begun = engine.timer()
     with engine.database.snapshot() as connection:
         found, is_all = db_open_dates.read_loose(
@@ -155,10 +155,10 @@ def read_others(engine: Engine, asked: ladder.Asked) -> Others:
 def _make_way(engine: Engine, loose: _Loose, free: timeline.Timeline,
               demands: _Demands, asked: ladder.RoomRequest,
               others: Sequence[leases.Lease]) -> ladder.Room | None:
-    """Plan a request with leases of one node each sliding for it.
+    """Plan a request, with other dates for leases of one node each.
 
-    NOTE: this finds most of what there is to find, in a fraction of the time
-    of a search through the starts of all; but it proves nothing.
+    This finds most of the plans in a fraction of the time of the complete
+    search, but it proves nothing.
     """
     # NOTE: it gives no more than the least number of hosts.
     if asked.leaving or any(each.most > each.least for each in demands):
@@ -194,7 +194,7 @@ def _make_way(engine: Engine, loose: _Loose, free: timeline.Timeline,
 def _leaves_enough(bare: timeline.Timeline, demands: _Demands) -> bool:
     """Return whether there may be room for demands, by counting.
 
-    :param bare: the timeline without any lease that could slide.
+    :param bare: the timeline without the leases whose dates could change.
     """
     if not demands:
         return True
@@ -204,9 +204,9 @@ def _leaves_enough(bare: timeline.Timeline, demands: _Demands) -> bool:
 
 
 def fixed_from(change: change_module.Change) -> Iterator[datetime.datetime]:
-    """Yield the instants at which leases that slide are fixed.
+    """Yield the instants at which leases with new dates are fixed.
 
-    :raises Conflict: a lease is fixed.
+    :raises Conflict: a lease is fixed already.
     """
     for lease in itertools.chain.from_iterable(
             change_module.slid(change.writes)):
@@ -250,8 +250,7 @@ def _moved(snapshot: snapshots.Snapshot, lease: leases.Lease, start: int,
 
 
 class _Together:
-    """The limits of projects, applied to a request and to leases that slide.
-    """
+    """Checks limits for a request and leases with new dates together."""
 
     def __init__(self, engine: Engine, now: datetime.datetime,
                  asked: ladder.RoomRequest, others: Sequence[leases.Lease],
@@ -322,9 +321,10 @@ class _Loose:
 
     def is_near(self, lease: leases.Lease, free: timeline.Timeline,
                 demands: _Demands) -> bool:
-        """Check whether a lease can slide and is on relevant hosts.
+        """Return whether a lease could make room by other dates.
 
-        A lease that is due to be fixed does not slide any more.
+        A lease that is due to be fixed keeps its dates, and so does a lease on
+        hosts that the request cannot use.
         """
         assert lease.between is not None and lease.between.fix_at is not None
         eligible = 0
@@ -335,11 +335,11 @@ class _Loose:
             hosts >> self._number(row) & 1 for row in lease.bookings)
 
     def may_slide(self, lease: leases.Lease) -> bool:
-        """Check that the timeline has exactly the bookings of a lease.
+        """Return whether the timeline has exactly the bookings of a lease.
 
         If two bookings overlap, the timeline has the second only in part, and
-        the former place of a booking may belong to the other. Such leases do
-        not slide until this has been resolved.
+        the former place of a booking may belong to the other. Such leases keep
+        their dates until this has been resolved.
         """
         between = lease.between
         assert between is not None
@@ -355,7 +355,7 @@ class _Loose:
         return all(self._is_alone(row) for row in lease.bookings)
 
     def _is_beyond_loans(self, lease: leases.Lease) -> bool:
-        """Check whether a lease has hosts that would not be lent to it now.
+        """Return whether a lease has hosts that would not be lent to it now.
 
         Since the lease was planned, the host may have got an owner, or the
         operator may have set a shorter notice.
@@ -436,9 +436,10 @@ class _Loose:
         return slides.Sliding(demands, *self._range(lease), start)
 
     def single(self, lease: leases.Lease) -> slides.Sliding | None:
-        """Return a lease of one node as the planner slides it.
+        """Return a lease of one node in the form of the planner.
 
-        :returns: ``None`` if it has more, or may have its node only on loan.
+        :returns: ``None`` if it has several nodes, or its node could be on
+            loan.
         """
         if len(lease.bookings) != 1 or lease.reservations[0].instances:
             return None

@@ -10,12 +10,13 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Remembers for which queued leases there was no earlier start.
+"""Stores the queued leases for which no earlier start was found.
 
-Planning one costs as much as a request. So it is planned again only once
-something has changed that concerns it: a host that it or moves for it can
-reach, or a lease of its project, which limits count; and now and then, since
-time alone changes what a project has used, and for how long hosts are lent.
+The planning of a queued lease costs as much as a request. It is therefore
+planned again only after a relevant change: of a host that the lease, or a
+booking that moves for it, could get, or of another lease of its project, since
+limits count these. In addition, it is planned again at intervals, since the
+usage of a project and the loans of hosts change with time alone.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _AGAIN = datetime.timedelta(minutes=10)
 class _Waiting:
     """A lease for which there was no earlier start.
 
-    :ivar hosts: the hosts that it could reach, and those that it has.
+    :ivar hosts: the hosts that it could get, and the hosts that it has.
     """
 
     project_id: str | None
@@ -50,10 +51,10 @@ class _Waiting:
 
 @dataclasses.dataclass(frozen=True)
 class _Changed:
-    """What has changed since the pass before.
+    """The changes since the previous pass.
 
-    :ivar hosts: the hosts that have.
-    :ivar projects: the projects with bookings there, before or now.
+    :ivar hosts: the changed hosts.
+    :ivar projects: the projects with bookings on these hosts, before or after.
     """
 
     hosts: int
@@ -61,7 +62,7 @@ class _Changed:
 
 
 class LongQueue:
-    """The queued leases that wait, as of the last pass."""
+    """The queued leases that were still waiting in the last pass."""
 
     def __init__(self) -> None:
         self._seen: snapshots.Snapshot | None = None
@@ -85,11 +86,11 @@ class LongQueue:
         self._now, self._still = snapshot, {}
 
     def end(self) -> None:
-        """End a pass; leases that it did not come to are planned next time."""
+        """End a pass; leases that it did not reach are planned next time."""
         self._seen, self._waiting = self._now, self._still
 
     def waits(self, lease_id: str) -> bool:
-        """Return whether nothing has changed that concerns a lease."""
+        """Return whether no change since the last pass concerns a lease."""
         known, changed, now = (self._waiting.get(lease_id), self._changed,
                                self._now)
         if known is None or changed is None or now is None or (
@@ -104,7 +105,7 @@ class LongQueue:
         return True
 
     def stays(self, lease: leases.Lease) -> None:
-        """Remember that there was no earlier start for a lease."""
+        """Store that no earlier start was found for a lease."""
         now = self._now
         assert now is not None
         wanted = [*map(request_checks.requirement_of, lease.reservations)]
@@ -120,7 +121,7 @@ class LongQueue:
 
 def _reached(snapshot: snapshots.Snapshot,
              wanted: Sequence[requirements.Requirement]) -> int:
-    """Return the hosts that a lease, or moves for it, can reach."""
+    """Return the hosts that a lease, or a booking moved for it, could get."""
     found = 0
     for each in wanted:
         found |= snapshot.eligible(each)
@@ -129,7 +130,7 @@ def _reached(snapshot: snapshots.Snapshot,
 
 def _compared(before: snapshots.Snapshot,
               after: snapshots.Snapshot) -> _Changed | None:
-    """Return what has changed; ``None``: it cannot be told."""
+    """Return the changes; ``None``: they are not known."""
     if before.host_set.uuids != after.host_set.uuids[
             :len(before.host_set.uuids)]:
         return None

@@ -12,12 +12,11 @@
 
 """Moves queued leases to an earlier start as soon as there is room.
 
-A queued lease has a promised start, later than the one that was asked for.
-When others give up hosts, each pass goes through the queue, the highest
-priority first, and in the order of arrival within a priority.  Each lease gets
-the earliest start for which nobody else has to start later.  So a promised
-start only ever moves earlier, and a later lease goes first only where the ones
-before it cannot.
+A queued lease has a promised start, later than the requested one. Each pass
+plans the leases of the queue again, the highest priority first, and in the
+order of their creation within a priority. Each lease gets the earliest start
+that delays no other lease. So a promised start only becomes earlier, and a
+lease overtakes another one only if that one cannot start earlier.
 """
 
 from __future__ import annotations
@@ -54,8 +53,8 @@ def move_earlier(engine: Engine,
     earlier would delay all leases behind them.
 
     :param goes_on: called before each lease; ``False`` ends the pass.
-    :param queue: what is known of earlier passes; ``None``: nothing.
-    :returns: how many got one.
+    :param queue: the results of earlier passes; ``None``: there are none.
+    :returns: the number of leases with an earlier start.
     """
     queue = queue or long_queue.LongQueue()
     now = engine.clock()
@@ -78,7 +77,7 @@ def move_earlier(engine: Engine,
 def _move_all(engine: Engine, waiting: Sequence[str],
               goes_on: Callable[[], bool],
               queue: long_queue.LongQueue) -> int:
-    """Move some queued leases to an earlier start; return how many moved."""
+    """Move some queued leases to an earlier start; return the number moved."""
     earlier = 0
     for lease_id in waiting:
         if not goes_on():
@@ -101,7 +100,7 @@ def _plan(engine: Engine, lease_id: str,
           queue: long_queue.LongQueue) -> change.Planned[bool]:
     """Plan one lease as early as possible.
 
-    :param queue: remembers it if it cannot start earlier.
+    :param queue: stores the lease if it cannot start earlier.
     :returns: whether it can start earlier.
     """
     now = engine.clock()

@@ -30,7 +30,7 @@ _DIGITS = 6
 
 
 class UsageController(rest.Controller):
-    """The host hours of the own project, another one, or all."""
+    """The host hours of the caller's project, another one, or all."""
 
     _policy = 'reservation:usage:'
 

@@ -48,7 +48,7 @@ class _Part(feature.Part):
     unused: Sequence[change_module.Unused] = ()
 
     def write(self, connection: sa.Connection) -> None:
-        """Write the beginnings and the totals.
+        """Write the usage that begins, and the totals of the usage that ends.
 
         :raises Conflict: another process has written one of these rows.
         """

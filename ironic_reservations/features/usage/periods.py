@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Rows of ``usage_periods``: when nodes were promised, bound and deployed.
+"""Rows of ``usage_periods``: times of promised, bound and deployed nodes.
 
 Rows of promised and bound nodes are written by the transaction that deletes
 the bookings. A row of a deployed node is written when the deployment is
@@ -216,14 +216,14 @@ def read(connection: sa.Connection, begin: datetime.datetime,
     :param project_id: the project whose periods are read.
     :param every: whether to read the periods of all projects instead.
     """
-    return [*_read_over(connection, begin, end, _whose(
+    return [*_read_over(connection, begin, end, _of_project(
         _p.project_id, project_id, every)),
-        *_read_live(connection, begin, end, _whose(
+        *_read_live(connection, begin, end, _of_project(
             _r.project_id, project_id, every))]
 
 
-def _whose(column: sa.Column[str | None], project_id: str | None,
-           every: bool) -> sa.ColumnElement[bool]:
+def _of_project(column: sa.Column[str | None], project_id: str | None,
+                every: bool) -> sa.ColumnElement[bool]:
     if every:
         return sa.true()
     return (column.is_(None) if project_id is None
@@ -270,7 +270,7 @@ def _read_live(connection: sa.Connection, begin: datetime.datetime,
     #   (it has begun), COUNT(*) FROM reservations JOIN nodes ON ...
     #   WHERE it is of a lease AND inventories IS NULL
     #     AND expires_at > ? AND starts_at < ? GROUP BY ...
-    # The twin of "it has begun" is leases.NodeBooking.begun.
+    # The equivalent of "it has begun" is leases.NodeBooking.begun.
     begun = sa.case((sa.or_(
         _r.state != leases.BookingState.PLANNED.value,
         _r.lessee.is_not(None)), 1), else_=0)

@@ -38,7 +38,8 @@ class UsageRequest:
 
     :ivar first: the first day, in UTC; ``None``: :data:`DAYS` before the last.
     :ivar last: the last day; ``None``: today.
-    :ivar project_id: the project; ``None``: usage without a project.
+    :ivar project_id: the project; ``None``: the usage of leases without a
+        project.
     :ivar every: whether all projects are requested.
     :ivar by: the properties by which the rows are grouped.
     """
@@ -77,11 +78,12 @@ def read(engine: Engine, asked: UsageRequest) -> UsageReport:
     days = (last - first).days + 1
     if days < 1:
         raise errors.InvalidValue(
-            f'first_day, {first}, is after last_day, {last}.')
+            f'first_day, {first}, is after last_day, {last}. Send an earlier '
+            'first_day.')
     if days > MOST_DAYS:
         raise errors.InvalidValue(
-            f'{first} to {last} are {days} days, and at most {MOST_DAYS} can '
-            'be asked for at once.')
+            f'{first} to {last} are {days} days, and at most {MOST_DAYS} are '
+            'allowed. Send several requests for shorter periods.')
     begin = datetime.datetime.combine(first, datetime.time(), datetime.UTC)
     with engine.database.snapshot() as connection:
         spells = db_usage_periods.read(

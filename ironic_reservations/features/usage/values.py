@@ -31,7 +31,7 @@ class Group(enum.StrEnum):
 class Spell:
     """A number of hosts over a period.
 
-    :ivar resource_class: of the hosts; empty: none.
+    :ivar resource_class: the class of the hosts; empty: none.
     :ivar promised: whether they were promised over the whole period.
     :ivar bound_until: the end of the time for which they were bound; ``None``:
         never.

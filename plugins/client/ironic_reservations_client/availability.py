@@ -26,14 +26,14 @@ class Availability(resource.Resource):
 
     Its attributes are those of the API: ``start_date``, ``end_date``,
     ``classes``, each with its ``spans``, ``earliest``, and ``slots`` if they
-    were asked for.
+    were requested.
     """
 
     describes = resources.AVAILABILITY
 
 
 class AvailabilityManager(resource.Manager[Availability]):
-    """The question for free hosts."""
+    """Requests for the number of free hosts."""
 
     resource_class = Availability
 
@@ -41,11 +41,12 @@ class AvailabilityManager(resource.Manager[Availability]):
         """Count the free hosts, and find the earliest start.
 
         :param asked: as for ``lease_payload.look``: ``start``, ``end``,
-            ``resource_class``, ``traits`` and ``conditions`` select;
-            ``hosts`` and ``duration``, in seconds, ask for the earliest
-            start, and ``slots`` for so many within the window (since 1.7).
-        :raises ValueError: a condition cannot be read, or one of ``hosts``
-            and ``duration`` comes without the other, or ``slots`` without
+            ``resource_class``, ``traits`` and ``conditions`` are filters; with
+            ``hosts`` and ``duration``, in seconds, the answer has the earliest
+            start, and with ``slots`` as many starts within the window (since
+            1.7).
+        :raises ValueError: a condition cannot be parsed, or one of ``hosts``
+            and ``duration`` is given without the other, or ``slots`` without
             both.
         :raises BadRequest: the server refuses the values.
         """

@@ -26,13 +26,13 @@ from ironic_reservations_client import times
 
 
 class Calendar(resource.Resource):
-    """The number of free hosts over time, and the holders of each host.
+    """The number of free hosts over time, and the bookings of each host.
 
     Its attributes are those of the API: ``origin``, ``end``, ``now``,
-    ``classes``, and ``hosts`` and ``leases`` where rows were asked for.
+    ``classes``, and ``hosts`` and ``leases`` if rows were requested.
 
-    :ivar tag: of its state; a request with the tag is answered with less if
-        nothing has changed since.
+    :ivar tag: the tag of its contents; a request with this tag gets no
+        contents if they have not changed.
     """
 
     tag: str | None = None
@@ -41,7 +41,7 @@ class Calendar(resource.Resource):
 
 
 class CalendarManager(resource.Manager[Calendar]):
-    """The question for the calendar."""
+    """Requests for the calendar."""
 
     resource_class = Calendar
 
@@ -51,13 +51,14 @@ class CalendarManager(resource.Manager[Calendar]):
              tag: str | None = None) -> Any:
         """Return a window of the calendar, with all of its hosts.
 
-        :param start: of the window; by default the hour that it is.
-        :param end: of the window; by default 30 days after its start.
-        :param resource_classes: only these; by default all.
-        :param rows: whether the hosts are wanted, with the bookings of each.
-        :param tag: of the calendar that the caller has already.
+        :param start: the start of the window; by default the present hour.
+        :param end: the end of the window; by default 30 days after its start.
+        :param resource_classes: the resource classes to return; by default
+            all.
+        :param rows: whether to return the hosts, with the bookings of each.
+        :param tag: the tag of the calendar that the caller has already.
         :returns: ``None`` if nothing has changed since.
-        :raises NotServed: the service is older than that.
+        :raises NotServed: the service is too old and has no calendar.
         """
         query = resources.CALENDAR.body(
             start=start, end=end, resource_classes=resource_classes,
@@ -83,7 +84,7 @@ class CalendarManager(resource.Manager[Calendar]):
 
 def next_query(page: Mapping[str, Any]
                ) -> list[tuple[str, str]] | None:
-    """Return the query of the page after one."""
+    """Return the query for the page that follows a page."""
     for link in page.get('links', ()):
         if link['rel'] == 'next':
             return parse.parse_qsl(parse.urlsplit(link['href']).query,
@@ -92,7 +93,7 @@ def next_query(page: Mapping[str, Any]
 
 
 def add_page(whole: dict[str, Any], page: Mapping[str, Any]) -> None:
-    """Add the hosts of a page, whose numbers of leases are its own."""
+    """Add the hosts of a page; the indexes of leases differ between pages."""
     known = {lease['id']: place for place, lease
              in enumerate(whole['leases']) if lease['id'] is not None}
     places, windows = {-1: -1}, {-1: -1}
@@ -123,5 +124,5 @@ def add_page(whole: dict[str, Any], page: Mapping[str, Any]) -> None:
 
 
 def moment(found: Mapping[str, Any], second: int) -> datetime.datetime:
-    """Return the instant of a second of a calendar."""
+    """Return the instant of a second, counted from the calendar's origin."""
     return times.parsed(found['origin']) + datetime.timedelta(seconds=second)

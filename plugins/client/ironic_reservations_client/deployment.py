@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Deploying the nodes of a reservation or of a lease."""
+"""Deploys the nodes of a reservation or of a lease."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ class Promised:
 class Wanted:
     """The settings of a deployment.
 
-    :ivar instance_info: set on the node before: ``image_source`` and so on.
+    :ivar instance_info: written to the node before the deployment:
+        ``image_source`` and so on.
     :ivar configdrive: as for ``node.set_provision_state``.
     :ivar deploysteps: as for ``node.set_provision_state``.
     """
@@ -79,7 +80,7 @@ def promised(client: Any, ident: str) -> Promised:
     :param client: an Ironic client.
     :param ident: the UUID of a reservation; the name or ID of a lease; or the
         ID of a reservation of a lease.
-    :raises NotFound: the caller sees none of them.
+    :raises NotFound: none of them is visible to the caller.
     :raises ironicclient.exc.CommandError: the lease has no nodes to deploy
         now, or several leases have the name.
     """
@@ -127,7 +128,7 @@ class Deployment:
     """Deploys nodes at the same time.
 
     :param client: an Ironic client.
-    :param of: the nodes; active nodes stay as they are.
+    :param of: the nodes; active nodes are not deployed again.
     :ivar nodes: the nodes as Ironic shows them, by UUID.
     :ivar failures: the reason for which a node is not deployed, by UUID.
     """
@@ -142,7 +143,7 @@ class Deployment:
     def begin(self, wanted: Wanted) -> None:
         """Ask Ironic to deploy each node.
 
-        A refusal is noted, and the other nodes are deployed.
+        A refusal is stored in ``failures``, and the other nodes are deployed.
         """
         asked = []
         for ident, proof in self._of.proofs.items():
@@ -167,8 +168,8 @@ class Deployment:
         """Wait until each node is active, or its deployment has failed.
 
         :param timeout: in seconds; 0 waits for ever.
-        :param report: is called with this object each time that the nodes
-            have been read.
+        :param report: a function that is called with this object after each
+            read of the nodes.
         :raises ironicclient.exc.StateTransitionTimeout: the time is up.
         """
         left: list[str] = []
@@ -197,7 +198,8 @@ class Deployment:
     def check(self) -> None:
         """Check that no node has failed.
 
-        :raises ClientException: some have; it says why, node by node.
+        :raises ClientException: some nodes have failed; the text has the
+            reason for each node.
         """
         if self.failures:
             raise exc.ClientException(

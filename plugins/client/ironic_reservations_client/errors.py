@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""Refusals as exceptions that users of python-ironicclient already catch."""
+"""Refusals as subclasses of python-ironicclient's exceptions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ironic_reservations_client import refusal as _refusal
 
 
 class Refused(_refusal.Refused, exc.HttpError):
-    """The server refused; ``code`` and ``reasons`` say why to a program."""
+    """A refusal by the server, with ``code`` and ``reasons`` for programs."""
 
     def __init__(self, refusal: _refusal.Refusal,
                  cause: exc.HttpError) -> None:
@@ -39,7 +39,7 @@ class Refused(_refusal.Refused, exc.HttpError):
     def name_nodes(self, names: Mapping[str, str]) -> None:
         """Add the names of nodes to the text.
 
-        :param names: by UUID.
+        :param names: the names of nodes by UUID.
         """
         self.refusal = dataclasses.replace(self.refusal, names=names)
         self.args = (str(self.refusal),)
@@ -54,7 +54,7 @@ class Unauthorized(Refused, exc.Unauthorized):
 
 
 class Forbidden(Refused, exc.Forbidden):
-    """The policy, or the guard round a reserved node, says no."""
+    """The policy, or the guard of a reserved node, forbids the request."""
 
 
 class NotFound(Refused, exc.NotFound):
@@ -62,19 +62,19 @@ class NotFound(Refused, exc.NotFound):
 
 
 class NotAcceptable(Refused, exc.NotAcceptable):
-    """The server does not speak the version asked for."""
+    """The server does not support the requested version."""
 
 
 class Conflict(Refused, exc.Conflict):
-    """No node can be promised, or an identifier is taken."""
+    """No node can be promised, or an identifier is already used."""
 
 
 class ServiceUnavailable(Refused, exc.ServiceUnavailable):
-    """The server cannot answer now; trying again may help."""
+    """The server cannot answer now; a later request may succeed."""
 
 
 class NotServed(exc.EndpointNotFound):
-    """The endpoint answers, but not about reservations."""
+    """The endpoint answers, but has no API for reservations."""
 
 
 _BY_STATUS: dict[int, type[Refused]] = {
@@ -84,10 +84,10 @@ _BY_STATUS: dict[int, type[Refused]] = {
 
 
 def translated(error: exc.HttpError) -> exc.HttpError:
-    """Return the error with the code and the reasons in it.
+    """Return the error with the code and the reasons in its answer.
 
     :param error: the exception that python-ironicclient raises.
-    :returns: the same error where the answer carries no code of ours.
+    :returns: the same error if the answer has no code of the service.
     """
     found: exc.HttpError = _refusal.translated(
         error, _BY_STATUS, Refused)

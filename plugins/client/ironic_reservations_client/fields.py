@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The parts of the description of a resource.
+"""Classes for the descriptions of resources.
 
 The payloads, the resources of openstacksdk and the commands are made from the
 descriptions in :mod:`resources`.
@@ -66,18 +66,19 @@ class Shown(enum.IntEnum):
 class Field:
     """A field of a resource.
 
-    :ivar name: in JSON.
-    :ivar python: in Python; by default the same.
-    :ivar sdk: the attribute in openstacksdk; by default the same.
+    :ivar name: the name in JSON.
+    :ivar python: the name in Python; by default the same.
+    :ivar sdk: the attribute in openstacksdk; by default the name.
     :ivar since: the first version of the API that has it.
-    :ivar title: of its column; by default the name.
-    :ivar option: of the commands; by default made from the name.
-    :ivar metavar: of the option; by default made from it.
+    :ivar title: the title of its column; by default the name.
+    :ivar option: the option of the commands; by default derived from the name.
+    :ivar metavar: the metavar of the option; by default derived from the
+        option.
     :ivar create: the help of the option that sets it in a new resource.
     :ivar change: the help of the option that changes it.
     :ivar opposite: the option that sets a flag to false, and its help.
     :ivar parts: the fields of the objects in it, if a command converts some.
-    :ivar answered: whether the answers of the service have it.
+    :ivar answered: whether answers of the service have the field.
     """
 
     name: str
@@ -104,7 +105,7 @@ class Field:
             object.__setattr__(self, name, getattr(self, name) or default)
 
     def written(self, value: Any) -> Any:
-        """Return a value from Python as it is sent."""
+        """Return a value of Python in the form in which it is sent."""
         if self.kind is Kind.INSTANT:
             return times.written(value)
         if self.kind is Kind.WINDOW:
@@ -123,13 +124,13 @@ class Field:
 class Resource:
     """A kind of resource.
 
-    :ivar name: of one resource, and of the envelope in which it comes.
-    :ivar plural: of the envelope of a list.
-    :ivar path: of all resources, below ``/v1``.
-    :ivar key: the field that identifies one.
+    :ivar name: the name of the kind, and the key of one resource in an answer.
+    :ivar plural: the key of a list of resources in an answer.
+    :ivar path: the path of the list of resources, below ``/v1``.
+    :ivar key: the field that identifies a resource.
     :ivar of_leases: whether requests name the version of leases as well.
     :ivar since: the first version of the API that has it.
-    :ivar lacking: a sentence on the function that older services lack.
+    :ivar lacking: a sentence about the function that older services lack.
     """
 
     name: str
@@ -163,14 +164,14 @@ class Resource:
                 if value is not None}
 
     def columns(self, shown: Shown) -> tuple[str, ...]:
-        """Return the fields that have a column, those of each list first."""
+        """Return the names of the fields that have a column in an output."""
         return tuple(field.name for field in self.fields
                      if field.shown >= shown)
 
     def read(self, parsed: Mapping[str, Any], use: str) -> dict[str, Any]:
-        """Return the fields that a command was given, by names in Python.
+        """Return the values of the fields in a command line, by Python names.
 
-        :param parsed: the options by their fields' names in Python.
+        :param parsed: the parsed options, by the Python names of their fields.
         :param use: ``create`` or ``change``.
         """
         return {field.python: parsed[field.python] for field in self.fields

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Flavors as the API for reservations takes them."""
+"""Converts flavors to the form that the API accepts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def shown(flavor: Mapping[str, Any]) -> dict[str, Any]:
 def _properties(text: str) -> Any:
     """Read the output of older commands: ``a='b', c='d'``.
 
-    Another text is left as it is, for the service to refuse.
+    Any other text is not changed; the service refuses it.
     """
     found: dict[str, str] = {}
     position = 0

@@ -43,7 +43,7 @@ class Host(resource.Resource):
 
     @property
     def capabilities(self) -> dict[str, str]:
-        """The properties of the host that leases can ask for."""
+        """The properties of the host that leases can require."""
         return {name: value for name, value in self._info.items()
                 if name not in _OWN}
 
@@ -57,11 +57,11 @@ class HostManager(resource.Collection[Host]):
                capabilities: Mapping[str, str] | None = None) -> Host:
         """Open a node to leases, or a compute host of Nova.
 
-        :param name: of the node, or its UUID; or of the provider of the
-            compute host in Placement.
-        :param capabilities: properties for leases to ask for.
-        :raises NotFound: there is none such.
-        :raises Conflict: it is a host already.
+        :param name: the name or UUID of the node, or of the compute host's
+            provider in Placement.
+        :param capabilities: properties that leases can require.
+        :raises NotFound: there is no such node or compute host.
+        :raises Conflict: the node is a host already.
         """
         return self._ask('POST', self._path(),
                          body={**(capabilities or {}), 'name': name})
@@ -70,8 +70,8 @@ class HostManager(resource.Collection[Host]):
              ) -> builtins.list[Host]:
         """List hosts, in the order in which they were opened.
 
-        :param limit: the largest number to return; all by default.
-        :param marker: start after the host of this id.
+        :param limit: the maximum number of hosts; all by default.
+        :param marker: the id of the last host of the previous page.
         """
         return self._list({'limit': limit or None, 'marker': marker}, limit)
 
@@ -79,11 +79,11 @@ class HostManager(resource.Collection[Host]):
                capabilities: Mapping[str, str | None] | None = None) -> Host:
         """Change properties of a host, or close it to leases.
 
-        :param ident: its id, or the name or the UUID of its node.
-        :param reservable: whether leases may get it.
-        :param capabilities: properties for leases to ask for; ``None``
+        :param ident: the id of the host, or the name or the UUID of its node.
+        :param reservable: whether leases may get the host.
+        :param capabilities: properties that leases can require; ``None``
             removes one.
-        :raises NotFound: there is none.
+        :raises NotFound: there is no such host.
         """
         body: dict[str, Any] = {
             **(capabilities or {}),

@@ -42,8 +42,9 @@ class Lease(resource.Resource):
     """A named window, and the hosts that are promised in it.
 
     Its attributes are those of the API: ``id``, ``name``, ``start_date``,
-    ``end_date``, ``status``, ``reservations``, ``events`` and so on; of a dry
-    run ``moves``, too, if the service says which leases make room (1.15).
+    ``end_date``, ``status``, ``reservations``, ``events`` and so on; the
+    answer to a dry run also has ``moves``, the leases that make room (since
+    1.15).
     """
 
     describes = resources.LEASE
@@ -69,21 +70,22 @@ class LeaseManager(resource.Collection[Lease]):
                before_end: times.Instant | str | None = None,
                dry_run: bool = False, key: str | None = None,
                duration: int | None = None) -> Lease:
-        """Ask for a lease.
+        """Request a lease.
 
-        :param name: of the lease, for people.
-        :param end: when it ends; in UTC where it names no zone; ``None`` with
-            a duration.
+        :param name: the name of the lease, for people.
+        :param end: the end, in UTC if it has no zone; ``None`` with a
+            duration.
         :param reservations: the hosts or instances, all or nothing; each as
             ``lease_payload.hosts`` returns it.
-        :param start: when it starts.
+        :param start: the start.
         :param before_end: the time of the notification that the end is near.
-        :param dry_run: only ask whether and how it could be had.
-        :param key: a name for the request: sent twice, it is served once.
-            The default is a new one, which protects the retries of this call.
-        :param duration: how long it lasts, in seconds, instead of its end.
-        :raises Conflict: it cannot be had; ``reasons`` say why, and
-            ``offers`` have requests that would be accepted.
+        :param dry_run: whether to plan the lease without creating it.
+        :param key: the idempotency key: a request that is sent twice is
+            carried out once. The default is a new key, which protects the
+            retries of this call.
+        :param duration: the duration in seconds, instead of the end.
+        :raises Conflict: the lease is refused; ``reasons`` has the obstacles,
+            and ``offers`` has requests that would be accepted.
         """
         return self.post(lease_payload.creation(
             name, end, reservations, start, before_end, duration), dry_run,
@@ -91,10 +93,11 @@ class LeaseManager(resource.Collection[Lease]):
 
     def post(self, body: Mapping[str, Any], dry_run: bool = False,
              key: str | None = None) -> Lease:
-        """Ask for a lease in the words of the API, such as those of an offer.
+        """Request a lease with a body of the API, such as the one of an offer.
 
-        :param body: of the request; for one, ``refused.offers[0]['lease']``.
-        :param dry_run: only ask whether and how it could be had.
+        :param body: the body of the request, such as
+            ``refused.offers[0]['lease']``.
+        :param dry_run: whether to plan the lease without creating it.
         :param key: as for ``create``.
         :raises Conflict: as for ``create``.
         """
@@ -106,12 +109,13 @@ class LeaseManager(resource.Collection[Lease]):
              ) -> builtins.list[Lease]:
         """List the leases that the caller may see, the oldest first.
 
-        :param project: only those of this project.
-        :param limit: the largest number to return; all by default.
-        :param marker: start after the lease of this id.
-        :param chosen: only those that match: ``name``; ``statuses``;
-            ``node``, the UUID of one that they have; ``since``, the time
-            after which they end; ``until``, before which they start.
+        :param project: the project; by default the leases that the caller may
+            see.
+        :param limit: the maximum number of leases; all by default.
+        :param marker: the id of the last lease of the previous page.
+        :param chosen: filters: ``name``; ``statuses``; ``node``, the UUID of a
+            node that they have; ``since``, the time after which they end;
+            ``until``, the time before which they start.
         """
         asked = resources.LEASE_FILTER.body(**chosen)
         statuses = [each.upper() for each in asked.pop('status', ())]
@@ -124,9 +128,9 @@ class LeaseManager(resource.Collection[Lease]):
     def find(self, ident: str) -> Lease:
         """Get one lease by its id or by its name.
 
-        :param ident: either.
-        :raises NotFound: none of that id or name is visible.
-        :raises ironicclient.exc.CommandError: several have that name.
+        :param ident: the id or the name.
+        :raises NotFound: no lease with that id or name is visible.
+        :raises ironicclient.exc.CommandError: several leases have that name.
         """
         if uuidutils.is_uuid_like(ident):
             return self.get(ident)
@@ -136,28 +140,29 @@ class LeaseManager(resource.Collection[Lease]):
 
     def change(self, lease_id: str, *, dry_run: bool = False,
                key: str | None = None, **changes: Any) -> Lease:
-        """Extend, shorten, move, grow, shrink, give back, heal or rename.
+        """Extend, shorten, move, grow, shrink, heal or rename a lease.
 
-        It is done as a whole, or nothing changes.
+        All changes are made, or none of them.
 
         :param lease_id: its id.
-        :param dry_run: only ask whether and how it could be done.
+        :param dry_run: whether to plan the change without making it.
         :param key: as for ``create``.
         :param changes: as for ``lease_payload.change``: ``name``, ``start``,
             ``end``, ``before_end``, ``reservations``, ``heal``, ``between``,
             ``duration``, ``fix_before``.
-        :raises Conflict: it cannot be done; ``reasons`` say why.
+        :raises Conflict: the change is refused; ``reasons`` has the obstacles.
         """
         return self.put(lease_id, lease_payload.change(**changes), dry_run,
                         key)
 
     def put(self, lease_id: str, body: Mapping[str, Any],
             dry_run: bool = False, key: str | None = None) -> Lease:
-        """Change a lease in the words of the API, such as those of an offer.
+        """Change a lease with a body of the API, such as the one of an offer.
 
         :param lease_id: its id.
-        :param body: of the request; for one, ``refused.offers[0]['lease']``.
-        :param dry_run: only ask whether and how it could be done.
+        :param body: the body of the request, such as
+            ``refused.offers[0]['lease']``.
+        :param dry_run: whether to plan the change without making it.
         :param key: as for ``create``.
         :raises Conflict: as for ``change``.
         """
@@ -175,11 +180,11 @@ class LeaseManager(resource.Collection[Lease]):
             found.status == 'ACTIVE' or over(found)))
 
     def wait_carried_out(self, lease_id: str, timeout: float = 0) -> Lease:
-        """Wait until a lease has exactly the nodes that it is to have.
+        """Wait until a lease has exactly the nodes that it should have.
 
         For a lease that starts later, this returns at once. A lease that has
-        started must have all of its nodes, and have given back the others; a
-        lease that ends must have ended.
+        started must have all of its nodes, and no nodes that were removed from
+        it; a lease that is ending must have ended.
 
         :param lease_id: its id.
         :param timeout: in seconds; 0 waits for ever.
@@ -188,7 +193,7 @@ class LeaseManager(resource.Collection[Lease]):
         return self._wait(lease_id, timeout, _carried_out)
 
     def wait_ended(self, lease_id: str, timeout: float = 0) -> None:
-        """Wait until a lease that was deleted has given back its nodes.
+        """Wait until the nodes of a deleted lease have been released.
 
         :param lease_id: its id.
         :param timeout: in seconds; 0 waits for ever.
@@ -244,11 +249,11 @@ def _node_uuids(info: Mapping[str, Any]) -> builtins.list[str]:
 
 
 def over(lease: Lease) -> bool:
-    """Check whether nothing is promised any more."""
+    """Return whether a lease is over."""
     return lease.status in lease_payload.OVER
 
 
 def with_moves(info: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answer to a dry run as one object."""
+    """Return the lease and the moves in an answer as one object."""
     return {**info.get('lease', info),
             **{key: info[key] for key in ('moves',) if key in info}}

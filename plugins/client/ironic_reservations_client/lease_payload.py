@@ -35,11 +35,11 @@ def hosts(least: int = 1, most: int | None = None,
           conditions: Iterable[str] = ()) -> dict[str, Any]:
     """Return one reservation of a new lease.
 
-    :param least: how many hosts it takes at least.
-    :param most: and at most; as many as at least by default.
-    :param resource_class: the class that they are of.
-    :param traits: which they all have.
-    :param conditions: ``vcpus>=8`` and the like.
+    :param least: the minimum number of hosts.
+    :param most: the maximum number of hosts; by default the minimum.
+    :param resource_class: the resource class of the hosts.
+    :param traits: the traits that each host must have.
+    :param conditions: conditions such as ``vcpus>=8``.
     :raises ValueError: a condition cannot be read.
     """
     return resources.PART.body(
@@ -54,12 +54,12 @@ def instances(amount: int, *, resource_class: str | None = None,
               **size: Any) -> dict[str, Any]:
     """Return one reservation of a new lease, of instances.
 
-    :param amount: how many.
-    :param size: ``vcpus``, ``memory_mb`` and ``disk_gb`` of each;
-        or ``flavor_id``, the id or the name of a flavor, which the service
-        reads from Nova; or ``flavor``, the flavor itself, as Nova's API or
-        the commands show it.  ``affinity`` is true for all on one host, and
-        false for all on different ones.
+    :param amount: the number of instances.
+    :param size: ``vcpus``, ``memory_mb`` and ``disk_gb`` of each instance; or
+        ``flavor_id``, the id or the name of a flavor that the service reads
+        from Nova; or ``flavor``, the flavor itself, as Nova's API or the
+        commands show it. ``affinity``: true for all instances on one host,
+        false for all on different hosts.
     :raises ValueError: a condition cannot be read.
     """
     body = resources.PART.body(
@@ -77,10 +77,10 @@ def creation(name: str, end: times.Instant | str | None,
              start: times.Instant | str = times.NOW,
              before_end: times.Instant | str | None = None,
              duration: int | None = None) -> dict[str, Any]:
-    """Return the body that asks for a lease.
+    """Return the body of a request for a lease.
 
-    :param end: when it ends; ``None`` with a duration.
-    :param duration: how long it lasts, in seconds, instead of its end.
+    :param end: the end; ``None`` with a duration.
+    :param duration: the duration in seconds, instead of the end.
     """
     return {**resources.LEASE.body(
         name=name, start=start, end=end, duration=duration,
@@ -89,10 +89,11 @@ def creation(name: str, end: times.Instant | str | None,
 
 def queued(body: Mapping[str, Any],
            priority: int | None = None) -> dict[str, Any]:
-    """Return a request for a lease that waits if it does not fit.
+    """Return a request for a lease that is queued instead of refused.
 
-    :param body: as :func:`creation` gives it.
-    :param priority: among the leases that wait; a higher one comes first.
+    :param body: the result of :func:`creation`.
+    :param priority: the priority in the queue; a lease with a higher one comes
+        first.
     """
     return {**body, **resources.LEASE.body(on_refusal='queue',
                                            priority=priority)}
@@ -102,13 +103,13 @@ def flexible(name: str, earliest: times.Instant | str,
              latest: times.Instant | str, duration: int,
              reservations: Iterable[Mapping[str, Any]],
              fix_before: int | None = None) -> dict[str, Any]:
-    """Return the body that asks for a lease at any time of a window.
+    """Return the body of a request for a lease with open dates.
 
-    :param earliest: it does not start before.
-    :param latest: it does not end after.
-    :param duration: how long it lasts, in seconds.
-    :param fix_before: so many seconds before its planned start its dates are
-        fixed; by default as the operator has configured it.
+    :param earliest: the earliest start.
+    :param latest: the latest end.
+    :param duration: the duration in seconds.
+    :param fix_before: the seconds before the planned start at which the dates
+        are fixed; by default as configured.
     """
     return resources.LEASE.body(
         name=name, between=(earliest, latest), duration=duration,
@@ -118,9 +119,9 @@ def flexible(name: str, earliest: times.Instant | str,
 def change(*, heal: bool = False,
            reservations: Iterable[Mapping[str, Any]] = (),
            **changes: Any) -> dict[str, Any]:
-    """Return the body that changes a lease, with the changes only.
+    """Return the body of a change of a lease, with only the changes.
 
-    :param heal: whether nodes that broke are replaced.
+    :param heal: whether broken nodes are replaced.
     :param reservations: each with its ``id`` and its changes:
         ``min``, ``max``, ``resource_properties``, ``give_back``.
     :param changes: ``name``, ``start``, ``end``, ``before_end``;
@@ -139,8 +140,8 @@ def look(*, resource_class: str | None = None, traits: Iterable[str] = (),
 
     :param asked: ``start`` and ``end``; ``hosts``, ``duration``, in seconds,
         and ``slots``, which are numbers.
-    :raises ValueError: a condition cannot be read, or one of ``hosts`` and
-        ``duration`` comes without the other, or ``slots`` without both.
+    :raises ValueError: a condition cannot be parsed, or one of ``hosts`` and
+        ``duration`` is given without the other, or ``slots`` without both.
     """
     if (asked.get('hosts') is None) != (asked.get('duration') is None):
         raise ValueError('The earliest start depends on the number of hosts '

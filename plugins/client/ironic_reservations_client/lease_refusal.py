@@ -22,13 +22,13 @@ from ironic_reservations_client import counted
 from ironic_reservations_client import times
 
 
-def tells(reasons: Iterable[Mapping[str, Any]]) -> bool:
-    """Check whether reasons are those of a lease."""
+def is_about_lease(reasons: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether reasons are about a lease."""
     return any('blockers' in reason for reason in reasons)
 
 
 def claim(sentence: str, offers: Iterable[Mapping[str, Any]]) -> str:
-    """Return the sentence without the offers, which follow as lines."""
+    """Return the sentence without the offers, which are printed as lines."""
     # The service puts one into the sentence as well, for clients that
     # read nothing else.
     for offer in offers:
@@ -37,7 +37,7 @@ def claim(sentence: str, offers: Iterable[Mapping[str, Any]]) -> str:
 
 
 def lines(reason: Mapping[str, Any]) -> list[str]:
-    """Return the obstacles, one a line; the sentence says the rest."""
+    """Return the obstacles, one in each line, without the sentence."""
     short, at = reason.get('hosts_short'), reason.get('at')
     head = f'reservation {reason.get("reservation", 0)}: '
     # For instances, the lines show the shortage of each host.
@@ -56,7 +56,7 @@ def lines(reason: Mapping[str, Any]) -> list[str]:
 
 
 def offered(offer: Mapping[str, Any]) -> str:
-    """Return one offer."""
+    """Return an offer as a line."""
     return f'offer: {offer.get("detail")} [{offer.get("kind")}]'
 
 

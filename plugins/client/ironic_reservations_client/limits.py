@@ -30,17 +30,17 @@ class Limits(resource.Resource):
 
 
 class LimitsManager(resource.Manager[Limits]):
-    """The question for limits."""
+    """Requests for limits."""
 
     resource_class = Limits
 
     def get(self, project: str | None = None) -> Limits:
         """Get the limits of a project, and their use.
 
-        :param project: its ID, for administrators; by default the limits
-            that hold for the caller.
-        :raises Forbidden: the project is another one than the caller's.
-        :raises NotServed: the service is older than that.
+        :param project: the ID of the project, for administrators; by default
+            the limits of the caller.
+        :raises Forbidden: the caller may not see the limits of the project.
+        :raises NotServed: the service is too old and has no limits.
         """
         return self._asked_once({} if project is None
                                 else {'project': project})

@@ -32,8 +32,8 @@ class Maintenance(resource.Resource):
     """Nodes that an operator has booked for maintenance.
 
     Its attributes are those of the API: ``uuid``, ``name``, ``reason``,
-    ``starts_at``, ``ends_at``, ``drain``, ``state``, ``nodes``; and, as
-    made, ``bound``, ``moves``, ``cannot_move``, ``slides``.
+    ``starts_at``, ``ends_at``, ``drain``, ``state``, ``nodes``; and, when it
+    is created, ``bound``, ``moves``, ``cannot_move``, ``slides``.
     """
 
     describes = resources.MAINTENANCE
@@ -54,16 +54,18 @@ class MaintenanceManager(resource.Collection[Maintenance]):
                duration: int | None = None) -> Maintenance:
         """Book nodes for maintenance.
 
-        :param end: when it ends; ``None`` with a duration.
-        :param duration: how long it lasts, in seconds, instead of its end.
-        :param nodes: names or UUIDs; with none, all that have the rest.
-        :param conditions: on nodes, as those of leases.
-        :param drain: wait for the users of nodes.
-        :param force: book nodes that others have, too.
-        :param dry_run: only ask for the effect, and book nothing.
+        :param end: the end; ``None`` with a duration.
+        :param duration: the duration in seconds, instead of the end.
+        :param nodes: names or UUIDs; by default all nodes that match the other
+            arguments.
+        :param conditions: conditions on nodes, as for leases.
+        :param drain: wait until leases that have started have released the
+            nodes.
+        :param force: book nodes even if they have holders.
+        :param dry_run: whether to return the effect without booking.
         :param key: a name for the request: sent twice, it is served once.  The
             default is a new one, which protects the retries of this call.
-        :raises Conflict: a holder is in the way.
+        :raises Conflict: a node has a holder.
         :raises NotServed: the service is older than that.
         """
         given = {'start': None if start == times.NOW else start,
@@ -80,18 +82,18 @@ class MaintenanceManager(resource.Collection[Maintenance]):
              key: str | None = None) -> Maintenance:
         """Book nodes for maintenance.
 
-        :param body: as the API takes it.
-        :param dry_run: only ask for the effect, and book nothing.
+        :param body: a body of the API.
+        :param dry_run: whether to return the effect without booking.
         :param key: a name for the request: sent twice, it is served once.  The
             default is a new one, which protects the retries of this call.
-        :raises Conflict: a holder is in the way; ``reasons`` name it.
+        :raises Conflict: a node has a holder, which is in ``reasons``.
         """
         with self._served():
             return self._ask('POST', self._path(), body=dict(body),
                              **payload.once(key, dry_run))
 
     def list(self) -> builtins.list[Maintenance]:
-        """List windows, the first to start first.
+        """List windows, ordered by start.
 
         :raises NotServed: the service is older than that.
         """
@@ -101,8 +103,8 @@ class MaintenanceManager(resource.Collection[Maintenance]):
     def find(self, ident: str) -> Maintenance:
         """Get one window by its UUID or by its name.
 
-        :raises NotFound: there is none.
-        :raises ironicclient.exc.CommandError: several have that name.
+        :raises NotFound: there is no such window.
+        :raises ironicclient.exc.CommandError: several windows have that name.
         """
         if uuidutils.is_uuid_like(ident):
             return self.get(ident)

@@ -83,7 +83,7 @@ def uuid_of(client: Any, ident: str) -> str:
     """Return the UUID of a node.
 
     :param client: an Ironic client.
-    :param ident: its name or UUID.
+    :param ident: the name or UUID of the node.
     :raises NotFound: Ironic shows no such node.
     """
     if uuidutils.is_uuid_like(ident):

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The names of headers, and the keys, of the requests of all clients."""
+"""Names of headers, and idempotency keys, for requests of all clients."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ KEY_HEADER = 'Idempotency-Key'
 
 
 def once(key: str | None, dry_run: bool = False) -> dict[str, dict[str, str]]:
-    """Return header and query of a request that is served once if sent twice.
+    """Return the header with the key of a request, or the query of a dry run.
 
-    :param key: its name; ``None`` for a new one, which protects retries.
-    :param dry_run: only ask whether it could be served.
+    :param key: the idempotency key; ``None``: a new one, which protects
+        retries.
+    :param dry_run: whether to check only if the request could be carried out.
     """
     if dry_run:
         return {'params': {'dry_run': 'true'}}

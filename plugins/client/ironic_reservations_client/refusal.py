@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""The refusal of a request, in the body of an answer."""
+"""Parses refusals in the answers of the service."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ VERSION_NOT_ACCEPTABLE = 'request.version_not_acceptable'
 
 @dataclasses.dataclass(frozen=True)
 class Refusal:
-    """An answer by which the server refuses.
+    """A refusal of a request.
 
-    :ivar code: stable, for programs.
-    :ivar sentence: for people.
+    :ivar code: a stable code for programs.
+    :ivar sentence: a sentence for people.
     :ivar reasons: one object for each node (``node_uuid``, ``code``,
         ``detail`` and, where known, ``until``) or for each cause (``code``,
-        ``nodes``); empty from servers below version 1.4.  Of a lease,
-        the obstacles.
-    :ivar offers: of a lease, the requests that would be accepted: ``kind``,
+        ``nodes``); empty from servers below version 1.4.  For a lease, they
+        are the obstacles.
+    :ivar offers: for a lease, the requests that would be accepted: ``kind``,
         ``detail`` and ``lease``, a request to post unchanged.
-    :ivar names: the names of nodes, where they are known, by UUID.
+    :ivar names: the known names of nodes, by UUID.
     """
 
     status: int
@@ -52,7 +52,7 @@ class Refusal:
     names: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def __str__(self) -> str:
-        """Return the whole story, the reasons one a line."""
+        """Return the sentence and the reasons, one in each line."""
         head = f'{self._claim()} [{self.code}] (HTTP {self.status})'
         if self.request_id:
             head += f' (Request-ID: {self.request_id})'
@@ -62,7 +62,7 @@ class Refusal:
         return '\n'.join([head, *(f'  {line}' for line in lines)])
 
     def _lines(self, reason: Mapping[str, Any]) -> list[str]:
-        if lease_refusal.tells((reason,)):
+        if lease_refusal.is_about_lease((reason,)):
             return lease_refusal.lines(reason)
         return [self._line(reason)]
 
@@ -81,7 +81,7 @@ class Refusal:
         """Return the sentence without the reasons that follow as lines."""
         # The service puts them into the sentence as well, for clients
         # that read nothing else.
-        if lease_refusal.tells(self.reasons):
+        if lease_refusal.is_about_lease(self.reasons):
             return lease_refusal.claim(self.sentence, self.offers)
         claim, colon, reasons = self.sentence.partition(': ')
         if colon and self.reasons:
@@ -93,13 +93,13 @@ class Refusal:
 
 
 class Refused:
-    """An error that has a refusal, with the reasons for programs."""
+    """The base class of errors with a refusal."""
 
     refusal: Refusal
 
     @property
     def code(self) -> str:
-        """The stable code, ``reservation.no_node_available`` for one."""
+        """The stable code, such as ``reservation.no_node_available``."""
         return self.refusal.code
 
     @property
@@ -114,7 +114,7 @@ class Refused:
 
 
 def read(content: bytes | str) -> Refusal | None:
-    """Return the refusal in an answer; ``None`` if it has no code of ours.
+    """Return the refusal in an answer; ``None`` without a code of the service.
 
     :param content: the body of an answer with a status of 400 or above.
     """
@@ -136,12 +136,12 @@ def read(content: bytes | str) -> Refusal | None:
 
 def translated(error: Any, known: Mapping[int, type[Any]],
                other: type[Any]) -> Any:
-    """Return an error of a library with the code and the reasons in it.
+    """Return an error of a library with the code and the reasons.
 
-    :param error: it has the ``response``, or ``None``.
+    :param error: an error whose ``response`` is the answer, or ``None``.
     :param known: the classes of refusals, by HTTP status.
-    :param other: the class of the others.
-    :returns: the same error if the answer carries no code of ours.
+    :param other: the class for any other status.
+    :returns: the same error if the answer has no code of the service.
     """
     if isinstance(error, Refused) or error.response is None:
         return error

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Requirements on hosts, as people type them: ``vcpus>=8``."""
+"""Converts requirements on hosts from the form ``vcpus>=8``."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ _CONDITION = re.compile('([^=!<>\\s]+)\\s*(==|!=|>=|<=|=|>|<)\\s*(.+)',
 def properties(conditions: Iterable[str] = (),
                resource_class: str | None = None,
                traits: Iterable[str] = ()) -> str:
-    """Return conditions in the grammar of Blazar, empty where there are none.
+    """Return conditions in the grammar of Blazar; empty without any.
 
-    :param conditions: ``name=value`` and the like, all of which hold.
-    :param resource_class: the class that hosts are of.
-    :param traits: the traits that each host has.
-    :raises ValueError: one cannot be read.
+    :param conditions: conditions such as ``name=value``, all of which must be
+        met.
+    :param resource_class: the resource class of the hosts.
+    :param traits: the traits that each host must have.
+    :raises ValueError: a condition cannot be parsed.
     """
     parts = [_part(condition) for condition in conditions]
     if resource_class is not None:

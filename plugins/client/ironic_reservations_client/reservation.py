@@ -31,7 +31,7 @@ from ironic_reservations_client import waiting
 
 
 class Reservation(resource.Resource):
-    """One node, promised for a time.
+    """A node that is promised to an instance for a time.
 
     Its attributes are those of the API: ``uuid``, ``node_uuid``,
     ``instance_uuid``, ``state``, ``expires_at`` and so on.
@@ -43,15 +43,15 @@ class Reservation(resource.Resource):
 class ReservationManager(resource.Collection[Reservation]):
     """The operations on reservations.
 
-    Each takes the options ``os_ironic_api_version`` and ``global_request_id``
-    of ironicclient's own managers as well.
+    Each also accepts ``os_ironic_api_version`` and ``global_request_id``, like
+    ironicclient's own managers.
 
     :param client: an Ironic client, as ``ironicclient.client.get_client``
         returns it.  Its session, credentials and settings are used.
-    :param version: the version of the reservation API to insist on, ``1.0``
-        for one; by default the newest that both sides know.
-    :param endpoint: where reservations are served, if not at the endpoint
-        of the Ironic client.
+    :param version: the required version of the reservation API, such as
+        ``1.0``; by default the newest one that both sides support.
+    :param endpoint: the endpoint of the reservation API; by default that of
+        the Ironic client.
     """
 
     resource_class = Reservation
@@ -70,22 +70,23 @@ class ReservationManager(resource.Collection[Reservation]):
                **wanted: Any) -> Reservation:
         """Reserve a node.
 
-        :param instance_uuid: the instance that the node is for; asking again
-            for the same instance returns the same reservation.
-        :param node_uuid: UUIDs of nodes in the order of preference.  Without
-            them any node of the class and with the traits will do.
-        :param wait: seconds to wait for a node to become free; 0 waits for
-            ever, ``None`` not at all.
-        :param key: a name for the request: once its reservation has ended, the
-            same request is refused.  The default is a new one, which protects
+        :param instance_uuid: the instance for which the node is reserved;
+            another request for the same instance returns the same reservation.
+        :param node_uuid: UUIDs of nodes in the order of preference; by default
+            any node with the class and the traits.
+        :param wait: the seconds to wait for a free node; 0: for ever,
+            ``None``: not at all.
+        :param key: the idempotency key: after its reservation has ended, the
+            same request is refused. The default is a new key, which protects
             the retries of this call.
-        :param wanted: ``uuid`` for the reservation, by default made up by the
-            server; ``ttl``, seconds until it expires, or ``expires_at``, the
-            time; only nodes of this ``resource_class``, and with all of these
-            ``traits``, or that this ``flavor`` of Nova can be put on, as
-            Nova's API shows it, or as ``openstack flavor show -f json``
-            prints it.
-        :raises Conflict: no node can be reserved; ``reasons`` say why.
+        :param wanted: ``uuid``, the uuid of the reservation, by default chosen
+            by the server; ``ttl``, the seconds until it expires, or
+            ``expires_at``, the time; ``resource_class`` and ``traits``,
+            requirements on the node; ``flavor``, a flavor of Nova that the
+            node must be able to serve, as Nova's API shows it, or as
+            ``openstack flavor show -f json`` prints it.
+        :raises Conflict: no node can be reserved; ``reasons`` has the reason
+            for each node.
         """
         body = resources.RESERVATION.body(
             instance_uuid=instance_uuid, node_uuid=node_uuid, **wanted)
@@ -103,7 +104,7 @@ class ReservationManager(resource.Collection[Reservation]):
         """Get one reservation.
 
         :param ident: its UUID.
-        :param fields: only these.
+        :param fields: the fields to return; by default all.
         :raises NotFound: no live reservation of that UUID is visible.
         """
         return self._ask(
@@ -117,12 +118,12 @@ class ReservationManager(resource.Collection[Reservation]):
              **query: str | None) -> builtins.list[Reservation]:
         """List the live reservations that the caller may see.
 
-        :param limit: the largest number to return; 0 returns all, ``None`` as
-            many as the server has in one answer.
-        :param fields: only these.
-        :param query: ``node``, ``instance`` and ``project`` select; ``marker``
-            is the UUID of the reservation to start after; ``sort_key`` and
-            ``sort_dir`` (``asc`` or ``desc``) sort.
+        :param limit: the maximum number of reservations; 0: all, ``None``: as
+            many as the server returns in one answer.
+        :param fields: the fields to return; by default all.
+        :param query: the filters ``node``, ``instance`` and ``project``;
+            ``marker``, the UUID of the last reservation of the previous page;
+            ``sort_key`` and ``sort_dir`` (``asc`` or ``desc``), the order.
         """
         return self._list(
             {**query, 'limit': limit or None,
@@ -135,10 +136,10 @@ class ReservationManager(resource.Collection[Reservation]):
         """Set the time at which a reservation expires.
 
         :param ident: its UUID.
-        :param ttl: seconds from now.
+        :param ttl: the seconds from now.
         :param expires_at: the time, instead of ``ttl``.
         :raises ValueError: neither or both of the times were given.
-        :raises NotFound: it has expired, or there is none.
+        :raises NotFound: the reservation has expired, or does not exist.
         """
         return self._ask('PATCH', self._path(ident),
                          body=payload.renewal(ttl, expires_at),
@@ -148,7 +149,7 @@ class ReservationManager(resource.Collection[Reservation]):
         """Delete a reservation.
 
         :param ident: its UUID.
-        :raises NotFound: it has expired, or there is none.
+        :raises NotFound: the reservation has expired, or does not exist.
         """
         self._transport.send('DELETE', self._path(ident),
                              headers=_headers(**ironic))
@@ -162,22 +163,22 @@ class ReservationManager(resource.Collection[Reservation]):
         node: str | None = None,
         instance_info: Mapping[str, str] | None = None,
     ) -> Reservation:
-        """Deploy the reserved node, with the reservation as the proof.
+        """Deploy a reserved node, with the reservation as the proof.
 
         :param reservation_id: the UUID of the reservation.
         :param configdrive: as for ``node.set_provision_state``.
         :param deploysteps: as for ``node.set_provision_state``.
-        :param wait: seconds to wait for the node to be active; 0 waits for
-            ever, ``None`` not at all.
-        :param node: the UUID of the node, where the reservation is one of a
-            lease, which may have several.
-        :param instance_info: set on the node before: ``image_source`` and
-            so on.
-        :returns: the reservation; of a lease, its ``uuid`` and
-            ``node_uuid`` only.
+        :param wait: the seconds to wait until the node is active; 0: for ever,
+            ``None``: not at all.
+        :param node: the UUID of the node, for a lease reservation, which may
+            have several nodes.
+        :param instance_info: written to the node before the deployment:
+            ``image_source`` and so on.
+        :returns: the reservation; for a lease reservation, only ``uuid`` and
+            ``node_uuid``.
         :raises Forbidden: the proof is not accepted.
-        :raises ironicclient.exc.StateTransitionFailed: the deployment
-            failed while it was waited for.
+        :raises ironicclient.exc.StateTransitionFailed: the deployment failed
+            during the wait.
         """
         reservation = (self.get(reservation_id) if node is None else
                        Reservation(self, {'uuid': reservation_id,
@@ -198,7 +199,7 @@ def deploy_node(nodes: node.NodeManager, node_uuid: str,
     """Ask Ironic to deploy a node.
 
     :param nodes: a manager whose requests show the proof.
-    :param instance_info: set on the node before.
+    :param instance_info: written to the node before the deployment.
     :param configdrive: as for ``node.set_provision_state``.
     :param deploysteps: as for ``node.set_provision_state``.
     """
@@ -214,7 +215,7 @@ def with_proof(client: ironic_client.Client,
                reservation_id: str) -> node.NodeManager:
     """Return a node manager whose requests show a reservation as the proof.
 
-    :param client: an Ironic client; its own ``node`` is left as it is.
+    :param client: an Ironic client; its own ``node`` manager is not changed.
     :param reservation_id: the UUID of a reservation.
     """
     return node.NodeManager(session.TwinSession(

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The resources of our API, and their managers.
+"""The base classes of the resources of our API, and of their managers.
 
 A manager sends its requests through python-ironicclient, or through another
 library for which there is a transport, as in :mod:`sdk`.
@@ -45,7 +45,7 @@ _PAGE = 1000
 class Resource(base.Resource):
     """A resource, whose attributes are the fields of the API.
 
-    :cvar describes: these fields.
+    :cvar describes: the description of the fields.
     """
 
     describes: ClassVar[fields.Resource]
@@ -67,12 +67,12 @@ class Transport(Protocol):
     def send(self, method: str, path: str, **given: Any) -> tuple[Any, Any]:
         """Return the response of the library, and its decoded body.
 
-        :param path: below ``/v1``.
+        :param path: the path below ``/v1``.
         :param given: ``body``, ``params`` and ``headers``.
         """
 
     def made(self, manager: Any, found: Any) -> Any:
-        """Return a resource as the users of the library know it."""
+        """Return a resource in the class that users of the library expect."""
 
 
 class _Ironic:
@@ -93,10 +93,10 @@ class Manager(Generic[_R]):
 
     :param client: an Ironic client, as ``ironicclient.client.get_client``
         returns it.  Its session, credentials and settings are used.
-    :param endpoint: where the resources are served, if not at the endpoint
-        of the Ironic client.
-    :param version: the version of the reservation API to insist on, ``1.0``
-        for one; by default the newest that both sides know.
+    :param endpoint: the endpoint of the reservation API; by default that of
+        the Ironic client.
+    :param version: the required version of the reservation API, such as
+        ``1.0``; by default the newest one that both sides support.
     """
 
     resource_class: type[_R]
@@ -109,7 +109,7 @@ class Manager(Generic[_R]):
 
     @classmethod
     def over(cls, transport: Transport) -> Any:
-        """Return a manager that sends its requests in another way."""
+        """Return a manager that sends its requests over another transport."""
         made = cls.__new__(cls)
         made._transport = transport
         return made
@@ -128,13 +128,13 @@ class Manager(Generic[_R]):
         return self._transport.made(self, found)
 
     def _asked_once(self, query: Mapping[str, Any]) -> Any:
-        """Return the only resource of this kind, of a service that has it."""
+        """Return a resource without an identifier, if the service has it."""
         with self._served():
             return self._ask('GET', self._path(), params=query)
 
     @contextlib.contextmanager
     def _served(self) -> Iterator[None]:
-        """Raise the version that a service lacks where it answers 404.
+        """Convert the 404 of a service that is older than the resource.
 
         :raises NotServed: the service is older than the resource.
         """
@@ -150,19 +150,19 @@ class Collection(Manager[_R]):
     """The requests for resources that are addressed by an identifier."""
 
     def get(self, ident: str) -> _R:
-        """Get one.
+        """Return one resource.
 
-        :param ident: its id or UUID; for a host also the name or UUID of its
+        :param ident: the id or UUID; for a host also the name or UUID of its
             node.
-        :raises NotFound: none is visible.
+        :raises NotFound: no such resource is visible.
         """
         return self._ask('GET', self._path(ident))
 
     def delete(self, ident: str) -> None:
-        """Delete one: a lease or a window ends now, or never starts.
+        """Delete a resource: a lease or a window ends now, or never starts.
 
         :param ident: as for :meth:`get`.
-        :raises NotFound: none is visible.
+        :raises NotFound: no such resource is visible.
         :raises Conflict: a host has been promised to leases.
         """
         self._transport.send('DELETE', self._path(ident))
@@ -173,11 +173,12 @@ class Collection(Manager[_R]):
               **given: Any) -> builtins.list[_R]:
         """Return resources, page by page.
 
-        :param query: of the first page; values that are ``None`` are ignored.
-        :param most: the largest number to return; all by default.
-        :param pages: whether to ask for more than one.
-        :param matches: checks whether a resource was asked for, if an older
-            service may send others.
+        :param query: the query of the first page; values that are ``None`` are
+            ignored.
+        :param most: the maximum number of resources; all by default.
+        :param pages: whether to request further pages.
+        :param matches: returns whether a resource matches the query, since an
+            older service may send others, too.
         """
         asked = {name: str(value) for name, value in query.items()
                  if value is not None}
@@ -200,14 +201,14 @@ class Collection(Manager[_R]):
 
     def _named(self, name: str, every: Iterable[_R],
                over: Callable[[_R], bool], thing: str, remark: str) -> _R:
-        """Return the one resource that has a name.
+        """Return the only resource with a name.
 
-        :param over: checks whether a resource has ended, after which its name
-            may be used again.
+        :param over: returns whether a resource has ended; its name may be used
+            again then.
         :param thing: the name of the kind in sentences.
-        :param remark: ends the sentence that there is none.
-        :raises NotFound: there is none.
-        :raises ironicclient.exc.CommandError: there are several.
+        :param remark: the end of the error message if there is none.
+        :raises NotFound: no resource has the name.
+        :raises ironicclient.exc.CommandError: several resources have the name.
         """
         found = [each for each in every if each.name == name]
         chosen = [each for each in found if not over(each)] or found

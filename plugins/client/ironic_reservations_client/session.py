@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""python-ironicclient's HTTP session, with a few headers more."""
+"""python-ironicclient's HTTP session, with additional headers."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _RETRIABLE = (exc.Conflict, exc.ServiceUnavailable, exc.ConnectionRefused,
 
 
 class TwinSession(http.SessionClient):
-    """A session like another, whose requests carry additional headers.
+    """A copy of a session whose requests have additional headers.
 
     :param original: the session of an Ironic client.  It is not changed.
-    :param headers: sent with each request of the twin.
+    :param headers: the headers that are added to each request.
     """
 
     def __init__(self, original: http.SessionClient,
@@ -83,14 +83,14 @@ class TwinSession(http.SessionClient):
 
 
 class ReservationSession(TwinSession):
-    """A session that speaks the version of the reservation API.
+    """A session that negotiates the version of the reservation API.
 
     :param original: the session of an Ironic client.
-    :param version: the version to ask for.  Without one it is the newest
-        that the client knows, or a lower one if the server is older.
-    :param endpoint: where reservations are served, if not by Ironic's API
-        itself; without ``/v1``.
-    :param of_leases: whether to speak the version of leases and hosts, too.
+    :param version: the version to request; by default the newest one that the
+        client supports, or a lower one if the server is older.
+    :param endpoint: the endpoint of the reservation API without ``/v1``; by
+        default Ironic's API.
+    :param of_leases: whether to send the version of leases and hosts, too.
     """
 
     version: str
@@ -117,10 +117,10 @@ class ReservationSession(TwinSession):
 
     def negotiate_version(self, conn: ksa_session.Session,
                           resp: requests.Response | None) -> str:
-        """Agree with Ironic on its version, unless the 406 is about ours.
+        """Negotiate Ironic's version, unless a 406 is about our own version.
 
-        :raises NotAcceptable: the server does not speak the version of the
-            reservation API that was asked for.
+        :raises NotAcceptable: the server does not support the requested
+            version of the reservation API.
         """
         if resp is not None:
             refused = refusal.read(resp.content)

@@ -10,8 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Times as people type them: ``90s``, ``4h``, ``+2d``, ``2030-01-31 12:00``.
-"""
+"""Parses and formats times: ``90s``, ``4h``, ``+2d``, ``2030-01-31 12:00``."""
 
 from __future__ import annotations
 
@@ -28,11 +27,10 @@ _DURATION = re.compile(f'({_PART.pattern})+')
 
 
 def seconds(text: str) -> int:
-    """Read a duration.
+    """Parse a duration.
 
     :param text: ``90s``, ``4h``, ``1h30m``, ``7d`` or ``2w``.
-    :raises ValueError: it is something else, a number without a unit, or no
-        time at all.
+    :raises ValueError: the text is not a duration, has no unit, or is zero.
     """
     if _DURATION.fullmatch(text):
         found = sum(int(number) * _UNITS[unit]
@@ -48,12 +46,13 @@ def seconds(text: str) -> int:
 
 
 def instant(text: str, now: datetime.datetime) -> Instant:
-    """Read an instant.
+    """Parse an instant.
 
-    :param text: ``now``; ``+4h``, from now; or ISO 8601, in UTC where it
-        names no zone, which the result does not name then, either.
-    :param now: the instant that ``+4h`` counts from.
-    :raises ValueError: it is something else, or not in the calendar.
+    :param text: ``now``; ``+4h``, from now; or ISO 8601. Without a zone, the
+        time is in UTC, and the result has no zone, either.
+    :param now: the instant from which ``+4h`` counts.
+    :raises ValueError: the text is not an instant, or is outside the range of
+        datetime.
     """
     if text == NOW:
         return NOW
@@ -70,29 +69,29 @@ def instant(text: str, now: datetime.datetime) -> Instant:
 
 
 def utc(moment: datetime.datetime) -> datetime.datetime:
-    """Return an instant in UTC, where it names no zone it is that already.
+    """Return an instant in UTC; an instant without a zone is in UTC.
 
-    :raises OverflowError: it is not in the calendar then.
+    :raises OverflowError: the result is outside the range of datetime.
     """
     return (moment.replace(tzinfo=datetime.UTC) if moment.tzinfo is None
             else moment.astimezone(datetime.UTC))
 
 
 def written(moment: Instant | str) -> str:
-    """Return an instant as it is sent."""
+    """Return an instant in the form in which it is sent."""
     return (utc(moment).isoformat() if isinstance(moment, datetime.datetime)
             else moment)
 
 
 def parsed(text: str) -> datetime.datetime:
-    """Read an instant as the server writes it."""
+    """Parse an instant in the form of the server."""
     return utc(datetime.datetime.fromisoformat(text))
 
 
 def shown(moment: datetime.datetime, local: bool = False) -> str:
-    """Return an instant as it is shown to people.
+    """Return an instant as a text for people.
 
-    :param local: whether in the zone of this machine, and not in UTC.
+    :param local: whether to use the zone of this machine instead of UTC.
     """
     if local:
         return f'{here(moment):%Y-%m-%d %H:%M:%S %Z}'
@@ -102,7 +101,7 @@ def shown(moment: datetime.datetime, local: bool = False) -> str:
 def here(moment: datetime.datetime) -> datetime.datetime:
     """Return an instant in the zone of this machine.
 
-    If the result would be outside the calendar, it stays as it is.
+    It is not changed if the result would be outside the range of datetime.
     """
     try:
         return moment.astimezone()
@@ -111,7 +110,7 @@ def here(moment: datetime.datetime) -> datetime.datetime:
 
 
 def shown_duration(duration: datetime.timedelta) -> str:
-    """Return a duration as it is typed: ``1d4h``."""
+    """Return a duration in the form ``1d4h``."""
     left = round(duration.total_seconds())
     parts = []
     for unit in ('d', 'h', 'm', 's'):

@@ -32,7 +32,7 @@ class Usage(resource.Resource):
 
 
 class UsageManager(resource.Manager[Usage]):
-    """The question for usage."""
+    """Requests for usage."""
 
     resource_class = Usage
 
@@ -45,10 +45,12 @@ class UsageManager(resource.Manager[Usage]):
         :param last_day: today by default.
         :param by: the groups: ``day``, ``project``, ``class``; all of them
             by default.
-        :param project: its ID, for administrators; by default the own one.
-        :param all_projects: whether all are meant, for administrators.
-        :raises Forbidden: they are not the caller's own.
-        :raises NotServed: the service is older than that.
+        :param project: the ID of the project, for administrators; by default
+            the caller's project.
+        :param all_projects: whether to return all projects, for
+            administrators.
+        :raises Forbidden: the caller may not see the usage of these projects.
+        :raises NotServed: the service is too old and has no usage.
         """
         return self._asked_once({name: value for name, value in (
             ('first_day', first_day), ('last_day', last_day),

@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""The version of the reservation API that the clients ask for."""
+"""The version of the reservation API that the clients request."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAXIMUM_HEADER = 'OpenStack-API-Maximum-Version'
 def header(version: str, beside: str | None = None) -> str:
     """Return the value of the version header.
 
-    :param version: the version to ask for, ``1.N`` or ``latest``.
+    :param version: the requested version, ``1.N`` or ``latest``.
     :param beside: the value for other services, which is kept.
     """
     others = [part.strip() for part in (beside or '').split(',')
@@ -37,9 +37,9 @@ def header(version: str, beside: str | None = None) -> str:
 def lower(headers: Mapping[str, str], asked: str) -> str | None:
     """Return the server's newest version, if older than the requested one.
 
-    :param headers: those of a 406 answer.
+    :param headers: the headers of an answer with status 406.
     :param asked: the version that was not acceptable.
-    :returns: ``None`` where going lower does not help.
+    :returns: ``None`` if a lower version would not be accepted, either.
     """
     for part in headers.get(MAXIMUM_HEADER, '').split(','):
         if _service(part) == SERVICE_TYPE:

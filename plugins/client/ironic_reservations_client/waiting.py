@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""Waiting for a free node, or for another change in the service."""
+"""Waits for a free node, or for another change in the service."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def until_free(attempt: Callable[[], _T], timeout: float,
     """Try to reserve until a node is free or the time is up.
 
     :param attempt: makes one request; its exceptions have a ``code``.
-    :param timeout: in seconds; 0 waits for ever, as ``--wait`` does in the
-        other commands for bare metal.
-    :raises: the exception of the last attempt; at once, if the cause is
-        another one than that no node is free.
+    :param timeout: in seconds; 0 waits for ever, like ``--wait`` in the other
+        commands for bare metal.
+    :raises: the exception of the last attempt; it is raised at once unless no
+        node is free.
     """
     deadline = clock() + timeout if timeout else math.inf
     pause = FIRST_PAUSE

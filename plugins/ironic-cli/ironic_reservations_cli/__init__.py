@@ -11,4 +11,4 @@
 #    under the License.
 
 
-"""The old ``ironic`` command, as far as it is about reservations."""
+"""The commands of the old ``ironic`` client for reservations."""

@@ -98,7 +98,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command; give the exit status."""
+    """Run the command, and return the exit status."""
     parser = build_parser()
     given = parser.parse_args(argv)
     if given.function is None:

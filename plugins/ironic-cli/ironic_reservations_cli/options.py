@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""The classic options, each with its environment variables."""
+"""The options of the old client, each with its environment variables."""
 
 from __future__ import annotations
 
@@ -79,17 +79,18 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def connect(given: argparse.Namespace) -> v1_client.Client:
-    """Return an Ironic client as the options say.
+    """Return an Ironic client for the options.
 
-    :raises ironicclient.exc.CommandError: they do not say where to.
+    :raises ironicclient.exc.CommandError: the options contain no endpoint.
     """
     values: dict[str, Any] = {
         name: getattr(given, name) for name, *_ in _VALUES
         if getattr(given, name)}
     if not ('endpoint' in values or 'auth_url' in values):
         raise exc.CommandError(
-            'Where is the Bare Metal service? Give --os-endpoint (or '
-            'OS_ENDPOINT), or --os-auth-url with credentials.')
+            'The endpoint of the Bare Metal service is not known. Use '
+            '--os-endpoint (or OS_ENDPOINT), or --os-auth-url with '
+            'credentials.')
     auth_type = values.pop('auth_type', None)
     if auth_type is None and 'endpoint' in values and 'username' in values:
         # NOTE: ironicclient takes an endpoint for a sign that nobody has to

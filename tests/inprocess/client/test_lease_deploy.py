@@ -97,8 +97,9 @@ class LeaseDeployTest(base.ClientTestCase):
             (each['uuid'], each['provision_state'])
             for each in shown['nodes']])
         self.assertEqual('available', self.provision_state(second))
-        self.refused(f'Node {other.name} is not one of the lease {self.name}',
-                     *RESERVATION, 'deploy', self.part, '--node', other.name)
+        self.refused(f'Node {other.name} does not belong to the lease '
+                     f'{self.name}', *RESERVATION, 'deploy', self.part,
+                     '--node', other.name)
 
     def test_a_failure_is_told_node_by_node(self) -> None:
         """The others are deployed; the status is that of a failure."""

@@ -222,7 +222,7 @@ class MistakesTest(InstalledTestCase):
 
     def test_no_process_follows_the_nodes(self) -> None:
         self.know_a_node()
-        self.found('Reconciler', _WARNING, 'No process follows')
+        self.found('Reconciler', _WARNING, 'No process mirrors')
 
 
 class ServiceUserTest(InstalledTestCase):

@@ -40,7 +40,7 @@ from tests import world
 from tests.real import databases
 
 #: Holders that beat no more are dead after a second.
-_QUICK = migration_turn.Pace(beat=0.1, pause=0.05, looks=20)
+_QUICK = migration_turn.Pace(beat=0.1, pause=0.05, reads=20)
 _PACE = 'ironic_reservations.db.migration_turn.PACE'
 _TURN = migration_turn.TABLE.name
 #: How long whatever has to happen is waited for, in seconds.

@@ -261,7 +261,7 @@ class TestStatus(migrating.AtHeadTestCase, _Checked):
                 '11111111-0000-0000-0000-000000000001'), NOON)
         code, said = self._check()
         self.assertEqual(1, code, said)
-        self.assertIn('No process follows', said)
+        self.assertIn('No process mirrors', said)
 
     def test_unknown_revision_is_not(self):
         self.at_revision('0032')

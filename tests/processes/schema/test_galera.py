@@ -57,7 +57,7 @@ class TestOnTwoNodes(testtools.TestCase):
         # enough.
         self.useFixture(fixtures.MonkeyPatch(
             'ironic_reservations.db.migration_turn.PACE',
-            migration_turn.Pace(pause=0.1, looks=50)))
+            migration_turn.Pace(pause=0.1, reads=50)))
         self.cluster = self.useFixture(own_cluster.OwnCluster(2))
 
     def urls(self, name: str) -> list[str]:

@@ -32,7 +32,8 @@ class TestWatch(testtools.TestCase):
 
     def again(self, error: Exception) -> object:
         """Repeat the request, which fails."""
-        with mock.patch.object(self.command, '_look', side_effect=error):
+        with mock.patch.object(self.command, '_read_calendar',
+                               side_effect=error):
             return self.command._again(argparse.Namespace(watch=0))
 
     def test_watch_outlives_what_passes(self) -> None:

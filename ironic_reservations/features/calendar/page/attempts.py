@@ -59,9 +59,9 @@ class Attempts:
 
     @contextlib.contextmanager
     def one(self, address: str, user: str) -> Iterator[None]:
-        """Allow one attempt, which is made in the block.
+        """Allow one attempt to sign in, which is made in the block.
 
-        :param address: of the client.
+        :param address: the address of the client.
         :raises TooManyAttempts: the user has failed too often, or too many
             users try at once.
         """
@@ -86,8 +86,9 @@ class Attempts:
     def _enter(self, address: str) -> None:
         """Enter the block as soon as a place is free.
 
-        One address never has all places, nor have all addresses that have
-        failed, so clients that guess passwords cannot keep all others out.
+        The places of one address are limited, and so are those of all
+        addresses with a failure, so that clients that guess passwords do not
+        block all others.
         """
         with self._places:
             if not self._places.wait_for(lambda: self._has_place(address),
@@ -106,7 +107,7 @@ class Attempts:
             if self._has_failed(each))
 
     def _has_failed(self, address: str) -> bool:
-        """Return whether somebody has failed from an address lately."""
+        """Return whether an attempt from an address has failed recently."""
         with self._lock:
             found = self._failures.get(_digest(address))
         return found is not None and self._timer() < found[0] + WINDOW

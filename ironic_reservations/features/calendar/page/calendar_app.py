@@ -71,7 +71,7 @@ def make(conf: cfg.ConfigOpts, strategy: sessions.Strategy,
          api: wsgi.Application, *, inside: bool) -> wsgi.Application:
     """Build the application for these paths.
 
-    :param strategy: how users sign in.
+    :param strategy: the way in which users sign in.
     :param api: the API, which checks the credentials of a request; its paths
         begin with "/v1".
     :param inside: whether this API is part of Ironic's.
@@ -163,8 +163,8 @@ class CalendarApp:
             except errors.KeystoneUnavailable as exc:
                 # The session of this browser is ended in any case.
                 refusal = self._refusal(errors.KeystoneUnavailable(
-                    'This browser has forgotten the session, but Keystone '
-                    'does not answer, so that its token stays valid until it '
+                    'The session was removed from this browser, but Keystone '
+                    'does not answer, so its token stays valid until it '
                     f'expires. {exc}'), environ)
                 return dataclasses.replace(
                     refusal, headers=[*refusal.headers, forget])
@@ -229,20 +229,20 @@ class CalendarApp:
 
 
 def _alone(environ: wsgi.Environ) -> wsgi.Environ:
-    """Copy a request without other credentials than the session's."""
+    """Copy a request without its credentials and the headers of proxies."""
     return {key: value for key, value in environ.items()
             if key not in _OTHERS}
 
 
 def _check_plain(environ: wsgi.Environ, below: str) -> None:
-    """Raise unless a path has only one interpretation."""
+    """Check that a path has only one interpretation."""
     raw = next((environ[key] for key in _RAW if environ.get(key)), '')
     if not _PLAIN.fullmatch(below) or _ENCODED.search(
             str(raw).partition('?')[0]):
         raise errors.Malformed(
-            'The path of the URL is not written in the plain way: it has an '
-            'empty part, dots, or characters that need not be encoded. Write '
-            'it plainly.')
+            'The path of the URL is not in canonical form: it has an empty '
+            'part, dots, or characters that need not be encoded. Send it '
+            'without them.')
 
 
 def _to_the_page(environ: wsgi.Environ) -> wsgi.Answer:
@@ -308,7 +308,7 @@ def secured(answer: wsgi.Answer) -> wsgi.Answer:
 
 
 def for_page(answer: wsgi.Answer) -> wsgi.Answer:
-    """Return an answer of the API without headers that are not for a page."""
+    """Return an answer of the API without headers that disturb a page."""
     return wsgi.Answer(answer.status, [
         (name, value) for name, value in answer.headers
         if name.lower() not in _NOT_FOR_PAGES], answer.body, answer.reason)

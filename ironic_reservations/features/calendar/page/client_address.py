@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The address of a client, as far as it can be trusted."""
+"""The address of a client, as the trusted proxies have seen it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _IPV6_PREFIX = 64
 
 
 class FromProxy:
-    """Stores the address of the client that the proxies in front have seen.
+    """Stores the address of the client, as seen by the proxies in front.
 
     Each proxy appends to the list the address that it has seen, so the list is
     read from its end, and the first address that is no proxy is the client's.
@@ -41,7 +41,7 @@ class FromProxy:
     request.
 
     :param proxies: the addresses, or networks, of the proxies before the last
-        one, which nobody else can use.
+        one; no client can use these addresses.
     """
 
     def __init__(self, application: wsgi.Application,

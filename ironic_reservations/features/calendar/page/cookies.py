@@ -58,7 +58,7 @@ def written(value: str, path: str, secure: bool) -> tuple[str, str]:
     It has no expiry: the browser deletes it when the browser is closed. The
     session may end before.
 
-    :param path: of the cookie.
+    :param path: the path of the cookie.
     :param secure: whether the browser uses https.
     """
     return ('Set-Cookie', f'{NAME}={value}; Path={path}; HttpOnly; '
@@ -74,8 +74,8 @@ def removed(path: str, secure: bool) -> tuple[str, str]:
 def csrf(value: str) -> str:
     """Return the CSRF token of a session.
 
-    :param value: of its cookie, which is secret and cannot be derived from the
-        token.
+    :param value: the value of its cookie, which is secret and cannot be
+        derived from the token.
     """
     return hmac.new(value.encode(), _CSRF_PURPOSE, hashlib.sha256).hexdigest()
 
@@ -94,7 +94,7 @@ def check_origin(environ: wsgi.Environ) -> None:
 def check_csrf(environ: wsgi.Environ, value: str | None) -> None:
     """Check that a request comes from the page itself.
 
-    :param value: of the session cookie.
+    :param value: the value of the session cookie.
     :raises CsrfTokenInvalid: the CSRF token is missing or wrong.
     """
     check_origin(environ)

@@ -12,11 +12,11 @@
 
 """Sessions of the users in a password file (http_basic).
 
-The page has a form of its own: the browser would send the credentials from its
-own dialogue with every request to the host, also with those made by other
-sites, and to all of Ironic. The cookie contains the user and the end of the
-session. It is signed with the user's hash in the file, so that each process
-can verify it, and a new password ends the session.
+The page has its own form, since the browser would send credentials from its
+sign-in dialogue with every request to the host: also with requests that other
+sites make, and to all of Ironic. The cookie contains the user and the end of
+the session. It is signed with the user's hash in the file, so that each
+process can verify it, and a new password ends the session.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ _BCRYPT_BYTES = 72
 class PasswordFile:
     """Signs users in with the passwords in a file.
 
-    :param path: of the file, in Apache's format, with bcrypt.
-    :param lifetime: of a session, in seconds.
+    :param path: the path of the file, which has Apache's format, with bcrypt.
+    :param lifetime: the lifetime of a session, in seconds.
     """
 
     name = 'http_basic'
@@ -167,6 +167,7 @@ def _matches(password: str, hashed: bytes) -> bool:
 
 
 def _signed(user: str, until: int, hashed: bytes) -> str:
-    told = f'{base64.urlsafe_b64encode(user.encode()).decode()}.{until}'
+    signed = f'{base64.urlsafe_b64encode(user.encode()).decode()}.{until}'
     key = hmac.new(hashed, _PURPOSE, hashlib.sha256).digest()
-    return f'{told}.{hmac.new(key, told.encode(), hashlib.sha256).hexdigest()}'
+    signature = hmac.new(key, signed.encode(), hashlib.sha256).hexdigest()
+    return f'{signed}.{signature}'

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Sessions of the calendar page, with one strategy for each authentication.
+"""Sessions of the calendar page, with a strategy for each way to sign in.
 
 A session is stored only in the cookie of the browser: any process can verify
 it, and no process stores it.
@@ -29,8 +29,10 @@ from ironic_reservations.api import wsgi
 class Session:
     """The session of a user.
 
-    :ivar user: with "id", "name" and, where there are domains, "domain".
-    :ivar project: with "id", "name" and "domain"; ``None`` without projects.
+    :ivar user: the user, with "id", "name" and, if there are domains,
+        "domain".
+    :ivar project: the project, with "id", "name" and "domain"; ``None``
+        without projects.
     :ivar expires_at: ISO 8601, in UTC.
     """
 
@@ -67,7 +69,7 @@ class Strategy(Protocol):
                      environ: wsgi.Environ) -> Session:
         """Return the session of a cookie.
 
-        :raises SessionEnded: there is none, or it has ended.
+        :raises SessionEnded: there is no session, or it has ended.
         """
 
     def credentials(self, value: str | None) -> wsgi.Environ:
@@ -77,4 +79,4 @@ class Strategy(Protocol):
         """
 
     def sign_out(self, value: str) -> None:
-        """End a session, apart from its cookie."""
+        """End a session; the caller removes the cookie."""

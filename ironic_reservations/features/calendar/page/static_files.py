@@ -47,7 +47,8 @@ _ASK = 'no-cache'
 class File:
     """A file of the page.
 
-    :ivar packed: compressed with gzip; ``None`` if that saves nothing.
+    :ivar packed: the content, compressed with gzip; ``None`` if that saves
+        nothing.
     """
 
     content_type: str

@@ -10,8 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Chooses the sign-in for users of the calendar: that of callers of the API.
-"""
+"""Chooses how users of the calendar sign in, as for callers of the API."""
 
 from __future__ import annotations
 
@@ -47,7 +46,7 @@ class NoAuth:
         """
         raise errors.InvalidValue(
             'This service has no authentication (auth_strategy is noauth), so '
-            'there is no sign-in. Use it without one.')
+            'there is no sign-in. Open the page of the calendar directly.')
 
     def authenticate(self, value: str | None,
                      environ: wsgi.Environ) -> sessions.Session:

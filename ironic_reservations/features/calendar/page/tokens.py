@@ -81,10 +81,10 @@ class Tokens:
                     given.get('project_domain', domain))
         if not cookies.fits(token):
             raise errors.KeystoneUnavailable(
-                f'A token of this Keystone has {len(token)} characters, which '
-                'is more than a browser keeps in a cookie, or other '
-                'characters than a cookie has. The operator should have '
-                'Keystone make Fernet tokens.')
+                f'A token of this Keystone, with {len(token)} characters, is '
+                'too long for a cookie, or has characters that a cookie '
+                'cannot have. The operator should configure Fernet tokens in '
+                'Keystone.')
         return token
 
     def authenticate(self, value: str | None,

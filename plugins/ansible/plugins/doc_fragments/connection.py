@@ -11,13 +11,13 @@
 #    under the License.
 
 
-"""Documentation of the options that each module has."""
+"""Documentation of the options that all modules have."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """The options of a connection, as those of openstack.cloud."""
+    """The options of a connection, the same as in openstack.cloud."""
 
     DOCUMENTATION = r'''
 options:

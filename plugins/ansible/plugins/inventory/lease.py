@@ -65,7 +65,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
     NAME = 'ironic.reservations.lease'
 
     def verify_file(self, path: str) -> bool:
-        """Check whether a file is for this plugin."""
+        """Return whether a file is for this plugin."""
         return super().verify_file(path) and path.endswith(
             ('lease.yml', 'lease.yaml', 'leases.yml', 'leases.yaml'))
 

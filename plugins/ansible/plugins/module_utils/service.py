@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""The connection that the modules have, and what their failures say."""
+"""The connection of the modules, and the messages of their failures."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ CONNECTION = {
 def module(spec: dict[str, Any], **rules: Any) -> AnsibleModule:
     """Return a module with the options of a connection.
 
-    It fails where a library is missing.
+    The module fails if a library is missing.
 
-    :param spec: its own options.
+    :param spec: the options of the module itself.
     """
     made = AnsibleModule({**CONNECTION, **spec}, supports_check_mode=True,
                          **rules)
@@ -100,9 +100,10 @@ def connect(params: dict[str, Any]) -> Any:
 
 
 def run(made: AnsibleModule, act: Any) -> None:
-    """Do what a module does, and exit; a refusal is a failure with reasons.
+    """Run a module and exit; a refusal is a failure with reasons.
 
-    :param act: takes the connection, returns what the module returns.
+    :param act: the function of the module; it gets the connection and returns
+        the result.
     """
     try:
         made.exit_json(**act(connect(made.params)))
@@ -117,10 +118,10 @@ def run(made: AnsibleModule, act: Any) -> None:
 
 
 def instant(text: str | None) -> Any:
-    """Return a time that was written, in UTC where it names no zone.
+    """Parse a time of a playbook, in UTC if it has no zone.
 
-    :returns: ``now`` if that was written; ``None`` if nothing was.
-    :raises ValueError: it is not a time.
+    :returns: ``now`` for the text "now", ``None`` without a text.
+    :raises ValueError: the text is not a time.
     """
     if text is None:
         return None

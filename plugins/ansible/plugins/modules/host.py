@@ -85,7 +85,7 @@ def _find(conn: Any, name: str) -> dict[str, Any] | None:
 
 
 def _wanted(params: dict[str, Any], there: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields that are to be other than they are."""
+    """Return the fields whose wanted values differ from the present ones."""
     changes: dict[str, Any] = {
         name: None if value is None else str(value)
         for name, value in (params['properties'] or {}).items()

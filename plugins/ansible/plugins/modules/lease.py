@@ -209,7 +209,7 @@ def _seconds(text: str | None) -> int | None:
 
 
 def _reservation(wanted: dict[str, Any]) -> dict[str, Any]:
-    """Return one reservation in the words of the API."""
+    """Return one reservation in the form of the API."""
     of_which = {'resource_class': wanted['resource_class'],
                 'traits': wanted['traits'],
                 'conditions': wanted['properties']}
@@ -226,12 +226,12 @@ def _reservation(wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def _new(params: dict[str, Any]) -> dict[str, Any]:
-    """Return the body that asks for the lease."""
+    """Return the body of the request for the lease."""
     start, end = (service.instant(params[name])
                   for name in ('start_date', 'end_date'))
     if not params['reservations']:
-        raise ValueError('There is no such lease, and "reservations" does '
-                         'not say what a new one holds.')
+        raise ValueError('There is no such lease, and a new one needs '
+                         '"reservations".')
     wanted = [_reservation(each) for each in params['reservations']]
     if params['between'] is not None:
         return dict(service.lease_payload.flexible(
@@ -246,7 +246,7 @@ def _new(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _changes(params: dict[str, Any], there: Any) -> dict[str, Any]:
-    """Return what is to be other than it is."""
+    """Return the differences between the wanted and the present lease."""
     changes: dict[str, Any] = {}
     start, end = (service.instant(params[name])
                   for name in ('start_date', 'end_date'))
@@ -261,7 +261,7 @@ def _changes(params: dict[str, Any], there: Any) -> dict[str, Any]:
         if len(params['reservations']) != len(there.reservations):
             raise ValueError(
                 f'The lease has {len(there.reservations)} reservations, and '
-                f'{len(params["reservations"])} are asked for. Their number '
+                f'{len(params["reservations"])} are requested. Their number '
                 'cannot be changed: make another lease.')
         changed = [change for wanted, each in zip(
             params['reservations'], there.reservations, strict=True)
@@ -274,7 +274,7 @@ def _changes(params: dict[str, Any], there: Any) -> dict[str, Any]:
 
 
 def _open_dates(params: dict[str, Any], there: Any) -> dict[str, Any]:
-    """Return what is to be other than it is of the dates left open."""
+    """Return the differences between the wanted and the present open dates."""
     changes: dict[str, Any] = {}
     if not any(each == service.times.NOW or each.startswith('+')
                for each in params['between']):

@@ -120,7 +120,7 @@ _FIELDS = ('name', 'reason', 'nodes', 'resource_class', 'resource_properties',
 
 
 def _find(conn: Any, name: str) -> list[dict[str, Any]]:
-    """Return the windows of a name that are not over."""
+    """Return the windows with a name that are not over."""
     return [each for each in service.maintenances.maintenances(conn)
             if each['name'] == name and each['state'] != 'over']
 
@@ -136,7 +136,7 @@ def _body(params: dict[str, Any]) -> dict[str, Any]:
 
 def _await(module: Any, conn: Any, uuid: str,
            states: tuple[str, ...]) -> dict[str, Any]:
-    """Return a window when all of its nodes are in one of some states."""
+    """Wait until all nodes of a window are in given states, and return it."""
     until = time.monotonic() + module.params['timeout']
     while True:
         found: dict[str, Any] = next(

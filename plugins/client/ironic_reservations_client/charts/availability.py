@@ -42,7 +42,8 @@ class AvailabilityChart:
     time of its column, so that a lease of these hosts is possible.
 
     :param found: the answer of the API.
-    :param asked: the lease whose earliest start was asked for, in words.
+    :param asked: a description of the lease whose earliest start was
+        requested.
     :param local: whether times are in the zone of this machine.
     """
 
@@ -87,7 +88,7 @@ class AvailabilityChart:
 
 
     def _slots(self) -> Iterator[text.Text]:
-        """Return the starts that were asked for, one a line."""
+        """Return the requested starts, one in each line."""
         slots = self._found.get('slots')
         if slots is None:
             return
@@ -115,7 +116,7 @@ def height(classes: int) -> int:
 
 
 def drawn_with(options: console.ConsoleOptions) -> str:
-    """Return the signs of bars that a terminal can show."""
+    """Return the characters for bars that a terminal can show."""
     return _ASCII_CELLS if options.ascii_only else _CELLS
 
 
@@ -143,8 +144,8 @@ def bars(found: Mapping[str, Any], scale: timescale.Timescale, indent: int,
     """Return the bars of a class, line by line.
 
     :param indent: the width of the numbers left of the bars.
-    :param cells: the signs of the bars, from nothing to full.
-    :param height: how many lines there are.
+    :param cells: the characters for the bars, from empty to full.
+    :param height: the number of lines.
     """
     hosts = found['hosts']
     free = lowest(found['spans'], scale)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The calendar, drawn: the free hosts of each class, and the hosts."""
+"""A chart of the calendar: the free hosts of each class, and all hosts."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ _NAMES = 3
 
 
 class CalendarChart:
-    """The free hosts of each class over time, and the holders of hosts.
+    """The free hosts of each class over time, and the bookings of hosts.
 
-    :param found: the answer of the API, with all pages in one.
+    :param found: the answer of the API, with all pages combined.
     :param local: whether times are in the zone of this machine.
     """
 
@@ -113,7 +113,7 @@ class CalendarChart:
     def _row(self, host: Mapping[str, Any], name: str,
              scale: timescale.Timescale, indent: int,
              options: console.ConsoleOptions) -> text.Text:
-        """Return the line of a host: a sign for each column of time."""
+        """Return the line of a host: a character for each column of time."""
         columns = [_left(host)] * scale.columns
         drawn = [(begin, end, _WINDOW[under_way], False)
                  for begin, end, under_way, _window
@@ -142,7 +142,7 @@ class CalendarChart:
 
 
 def _left(host: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    """Return the signs of a host that has no booking."""
+    """Return the characters for a host without a booking."""
     # Such maintenance passes with its window, which is drawn.
     condition = ('usable' if host['condition'] == 'maintenance'
                  else host['condition'])
@@ -150,7 +150,7 @@ def _left(host: Mapping[str, Any]) -> tuple[str, str, str, str]:
 
 
 def _name(host: Mapping[str, Any], options: console.ConsoleOptions) -> str:
-    """Return the name of a host, cut to the room that there is."""
+    """Return the name of a host, shortened to the available width."""
     name = host['name'] or f'host {host["id"]}'
     most = max(options.max_width // _NAMES, 8)
     if rich_cells.cell_len(name) <= most:
@@ -175,7 +175,7 @@ def _conditions(conditions: Mapping[str, int]) -> text.Text | None:
 
 def _legend(hosts: Sequence[Mapping[str, Any]],
             options: console.ConsoleOptions) -> text.Text:
-    """Return the legend of the signs in the chart."""
+    """Return the legend of the characters in the chart."""
     left = [_left(host) for host in hosts]
     signs = [sign for sign in _LEFT.values() if sign in left]
     signs.extend(_WINDOW[under_way] for under_way in range(len(_WINDOW))

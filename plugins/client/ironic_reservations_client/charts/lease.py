@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The plan of a lease, drawn."""
+"""A chart of the plan of a lease."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _EVENTS = {'start_lease': 'start', 'before_end_lease': 'end is near',
 
 
 class LeasePlan:
-    """The window of a lease, its nodes, and the events that it waits for.
+    """The window of a lease, its nodes, and its future events.
 
     :param plan: the lease, as ``osc.lease_plan.plan`` returns it.
     :param now: the time.
@@ -104,7 +104,7 @@ class LeasePlan:
 
     def _line(self, start: datetime.datetime, end: datetime.datetime,
               options: console.ConsoleOptions) -> Iterator[text.Text]:
-        """Return the line of the window, from now on if it is still ahead."""
+        """Return the line of the window; it begins now for a future window."""
         begin = min(start, self._now)
         scale = timescale.Timescale.within(
             options.max_width - 3, begin, max(end, self._now), self._local)
@@ -137,7 +137,7 @@ class LeasePlan:
 
 
 def _room(moves: Mapping[str, Any]) -> str:
-    """Return a sentence on the leases that make room; empty if none does."""
+    """Return a sentence about the leases that make room; empty without any."""
     said = [_moved(each) for each in moves.get('leases', ())]
     others = moves.get('others')
     if others:

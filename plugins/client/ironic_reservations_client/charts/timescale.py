@@ -42,11 +42,11 @@ class Timescale:
     @classmethod
     def within(cls, width: int, start: datetime.datetime,
                end: datetime.datetime, local: bool) -> Timescale:
-        """Return a line of a width, or of the least that can be read."""
+        """Return a line with a width, but not narrower than is readable."""
         return cls(start, end, max(width, _NARROWEST), local)
 
     def column(self, moment: datetime.datetime) -> int:
-        """Return the column of an instant, the nearest one for one outside."""
+        """Return the column of an instant, or the nearest column."""
         share = (moment - self.start) / (self.end - self.start)
         return min(max(int(share * self.columns), 0), self.columns - 1)
 

@@ -27,8 +27,8 @@ from ironic_reservations_client.osc import options
 def option(what: str, kinds: Sequence[str]) -> options.Option:
     """Return ``--accept``.
 
-    :param what: the request, as in "the lease".
-    :param kinds: of offers that the service may make.
+    :param what: the request in a sentence, such as "the lease".
+    :param kinds: the kinds of offers that the service may make.
     """
     return options.Option(
         '--accept', f'If {what} is refused, accept an offer of this kind: '
@@ -41,7 +41,7 @@ def or_offered(ask: Callable[[], lease.Lease],
                kinds: list[str]) -> lease.Lease:
     """Return the requested lease, or an offer that the user accepts.
 
-    :param take: asks for the lease of an offer.
+    :param take: requests the lease of an offer.
     :param kinds: the kinds of offers that the user accepts.
     """
     try:

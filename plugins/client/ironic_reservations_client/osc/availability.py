@@ -67,7 +67,7 @@ class ShowAvailability(zone.ChartCommand):
 
     def chart(self, parsed_args: argparse.Namespace,
               shown: dict[str, Any]) -> chart.AvailabilityChart:
-        """Return the bars."""
+        """Return the chart of free hosts."""
         asked = None
         if parsed_args.hosts is not None:
             length = times.shown_duration(

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The base of all commands, and of the commands that delete."""
+"""Base classes of all commands, and of the commands that delete."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ class Command(command.Command):
 
 
 class Deletion(Command, abc.ABC):
-    """Deletes all of several things that can be deleted.
+    """Deletes several resources, and continues after a failure.
 
-    :cvar thing: the kind of thing.
-    :cvar verbs: in sentences before and after the deletion.
+    :cvar thing: the kind of resource.
+    :cvar verbs: the verbs in sentences before and after a deletion.
     """
 
     thing: ClassVar[str]
@@ -79,10 +79,10 @@ class Deletion(Command, abc.ABC):
 
     @abc.abstractmethod
     def delete(self, client: Any, ident: str) -> None:
-        """Delete one.
+        """Delete one resource.
 
         :param client: an Ironic client.
-        :raises ClientException: it cannot be deleted.
+        :raises ClientException: the resource cannot be deleted.
         """
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -100,7 +100,7 @@ class Deletion(Command, abc.ABC):
 
 
 def named(thing: str, text: str) -> options.Option:
-    """Return the argument that names the things to delete."""
+    """Return the argument that names the resources to delete."""
     return options.Option('idents', text, metavar=f'<{thing}>', nargs='+')
 
 

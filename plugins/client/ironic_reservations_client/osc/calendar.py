@@ -57,13 +57,13 @@ class ShowCalendar(zone.ChartCommand):
                                   or parsed_args.columns):
             raise exc.CommandError('--watch draws the calendar, so it cannot '
                                    'be used with another output format.')
-        found = self._look(parsed_args)
+        found = self._read_calendar(parsed_args)
         assert found is not None
         self._tag = found.tag
         return self.dict2columns(found.to_dict())
 
-    def _look(self, parsed_args: argparse.Namespace,
-              tag: str | None = None) -> calendar.Calendar | None:
+    def _read_calendar(self, parsed_args: argparse.Namespace,
+                       tag: str | None = None) -> calendar.Calendar | None:
         found: calendar.Calendar | None = calendar.CalendarManager(
             self.client).look(**resources.CALENDAR.read(
                 vars(parsed_args), 'create'), tag=tag)
@@ -71,7 +71,7 @@ class ShowCalendar(zone.ChartCommand):
 
     def chart(self, parsed_args: argparse.Namespace,
               shown: dict[str, Any]) -> calendar_chart.CalendarChart:
-        """Return the bars, and the rows."""
+        """Return the chart of the calendar."""
         return calendar_chart.CalendarChart(shown, parsed_args.local)
 
     def produce_output(self, parsed_args: argparse.Namespace,
@@ -110,14 +110,14 @@ class ShowCalendar(zone.ChartCommand):
 
     def _again(self, parsed_args: argparse.Namespace
                ) -> tuple[calendar_chart.CalendarChart | None, str | None]:
-        """Wait, and ask again.
+        """Wait, and request the calendar again.
 
-        :returns: the chart, if something has changed; and the reason for
-            which the service could not be asked.
+        :returns: the chart, if the calendar has changed; and the error, if the
+            request has failed.
         """
         time.sleep(parsed_args.watch)
         try:
-            found = self._look(parsed_args, self._tag)
+            found = self._read_calendar(parsed_args, self._tag)
         except _PASSES as error:
             return None, str(error)
         if found is None:

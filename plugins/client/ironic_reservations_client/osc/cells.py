@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Values that tables have in other words than JSON."""
+"""Values with one form for tables and another one for JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _REPEATED = ('lease_id', 'created_at', 'updated_at')
 
 
 class Cell(columns.FormattableColumn[Any]):
-    """A value, and how people read it.
+    """A value with its text for tables.
 
     :param words: returns the text for a table.
     """
@@ -34,7 +34,7 @@ class Cell(columns.FormattableColumn[Any]):
         self._words = words
 
     def with_value(self, value: Any) -> Cell:
-        """Return a cell with another value, and the same words."""
+        """Return a cell with another value, and the same text function."""
         return Cell(value, self._words)
 
     def human_readable(self) -> str:
@@ -44,19 +44,19 @@ class Cell(columns.FormattableColumn[Any]):
 
 def lines(line: Callable[[Any], str], values: Iterable[Any],
           between: str = '\n') -> Cell:
-    """Return a list, each of which is a line or more in a table."""
+    """Return a cell with a list, whose entries are lines in a table."""
     return Cell(values, lambda found: between.join(map(line, found)))
 
 
 def window(value: list[str]) -> Cell:
-    """Return two times, which are one line in a table."""
+    """Return a cell with two times, which are one line in a table."""
     return Cell(value, ' until '.join)
 
 
 def blocks(value: list[dict[str, Any]]) -> Cell:
-    """Return objects, each of which has its own lines in a table.
+    """Return a cell with objects, each with its own lines in a table.
 
-    Fields that only repeat the lease are not shown.
+    The table omits fields that only repeat the lease.
     """
     return lines(lambda each: '\n'.join(
         f'{name}: {text(held)}' for name, held in each.items()

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The nodes of a lease, as a command deploys them and shows it."""
+"""Deploys the nodes of a lease, and shows the progress."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def chosen(client: Any, of: deployment.Promised, idents: Sequence[str],
         uuid = nodes.uuid_of(client, ident)
         if uuid not in of.proofs:
             raise exc.CommandError(
-                f'Node {ident} is not one of the {of.title}, which has '
+                f'Node {ident} does not belong to the {of.title}, which has '
                 f'{names}.')
         proofs[uuid] = of.proofs[uuid]
     return deployment.Promised(of.ident, proofs, of.lease)
@@ -71,8 +71,9 @@ def deploy(client: Any, of: deployment.Promised, wanted: deployment.Wanted,
     """Deploy nodes of a lease, and return the columns.
 
     :param client: an Ironic client.
-    :param timeout: in seconds, 0 waits for ever, ``None`` not at all.
-    :raises ClientException: some are not deployed.
+    :param timeout: the time to wait in seconds; 0: for ever, ``None``: not at
+        all.
+    :raises ClientException: some nodes are not deployed.
     """
     under_way = deployment.Deployment(client, of)
     under_way.begin(wanted)
@@ -103,7 +104,8 @@ def _names(client: Any, of: deployment.Promised) -> list[str]:
 def _display(of: deployment.Promised) -> Iterator[Any]:
     """Return a function that shows the progress of a deployment.
 
-    In a terminal it is a bar; elsewhere a line for each change of a node.
+    It shows a bar in a terminal, and elsewhere a line for each change of a
+    node.
     """
     # Not on stdout, which a program may read.
     screen = console.Console(stderr=True, highlight=False)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The commands ``baremetal reservation host ...`` but ``import``."""
+"""The commands ``baremetal reservation host ...`` except ``import``."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class SetHost(zone.Zoned, command.ShowOne):
     arguments = (
         _HOST,
         options.Option(
-            '--property', 'Property to set, which leases can ask for. Can be '
+            '--property', 'Property to set, which leases can require. Can be '
             'specified multiple times.', metavar='<name>=<value>',
             type=capability, **options.MANY,
             dest='capabilities'),
@@ -122,7 +122,7 @@ class DeleteHost(base.Deletion):
                               'or UUIDs of their nodes.'),)
 
     def delete(self, client: Any, ident: str) -> None:
-        """Close one host to leases for good."""
+        """Delete one host, so that its node is no longer open to leases."""
         host.HostManager(client).delete(ident)
 
 

@@ -56,7 +56,7 @@ class ImportHosts(base.Command, command.ShowOne):
             required=True),
         options.Option(
             '--property', 'Property to set on each host, which leases can '
-            'ask for besides the properties from Ironic. Can be specified '
+            'require like the properties from Ironic. Can be specified '
             'multiple times.', metavar='<name>=<value>', **options.MANY,
             type=host_commands.capability, dest='capabilities'))
 
@@ -85,7 +85,7 @@ class ImportHosts(base.Command, command.ShowOne):
 
 def _nodes(client: Any,
            parsed_args: argparse.Namespace) -> tuple[list[Any], int]:
-    """Return the nodes, and the number of names that no node has."""
+    """Return the nodes, and the number of names without a node."""
     fields = ['uuid', 'name']
     found: list[Any] = []
     if parsed_args.nodes:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The commands ``baremetal reservation lease ...`` but ``plan``."""
+"""The commands ``baremetal reservation lease ...`` except ``plan``."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ class CreateLease(lease_plan.Planned):
             made = manager.wait(made.id, timeout)
             if lease.over(made):
                 raise exc.CommandError(
-                    f'The lease {made.name} ({made.id}) has not started, and '
-                    f'is over: {made.status}.')
+                    f'The lease {made.name} ({made.id}) has ended before its '
+                    f'start: {made.status}.')
         return self.planned(made, parsed_args.dry_run)
 
 
@@ -215,7 +215,7 @@ def _reservations_cell(value: list[dict[str, Any]],
                        names: Mapping[str, str | None]) -> cells.Cell:
     """Return the reservations of a lease, with a line for each node.
 
-    :param names: of nodes, by UUID, where they are known.
+    :param names: the known names of nodes, by UUID.
     """
     def line(node: dict[str, Any]) -> str:
         name = names.get(node['uuid'])
@@ -256,7 +256,7 @@ class DeleteLease(base.Deletion):
 
 
 def _check_size(size: Mapping[str, Any]) -> None:
-    """Check that the size of instances is given once."""
+    """Check that the size of instances is given exactly once."""
     named = any(size[name] is not None for name in _FLAVORS)
     if named is any(size[name] is not None for name in _SIZES):
         raise exc.CommandError(
@@ -265,7 +265,7 @@ def _check_size(size: Mapping[str, Any]) -> None:
 
 
 def _check_no_size(size: Mapping[str, Any]) -> None:
-    """Check that no size is given where hosts are leased."""
+    """Check that no size of instances is given for a lease of hosts."""
     for name, value in size.items():
         if value is not None:
             raise exc.CommandError(
@@ -275,7 +275,7 @@ def _check_no_size(size: Mapping[str, Any]) -> None:
 
 def _body(parsed_args: argparse.Namespace,
           wanted: dict[str, Any]) -> dict[str, Any]:
-    """Return the body that asks for a lease."""
+    """Return the body of a request for a lease."""
     if parsed_args.between is None:
         if parsed_args.fix_before is not None:
             raise exc.CommandError('--fix-before requires --between.')
@@ -299,10 +299,10 @@ def _body(parsed_args: argparse.Namespace,
 
 def _check_dates(opens: str, parsed_args: argparse.Namespace,
                  *names: str) -> None:
-    """Check that no date is set where dates are open.
+    """Check that no date is set together with open dates.
 
     :param opens: the option for open dates.
-    :param names: of the options that set a date.
+    :param names: the names of the options that set a date.
     """
     for name in names:
         if getattr(parsed_args, name) is not None:

@@ -44,7 +44,8 @@ class Planned(zone.ChartCommand, metaclass=abc.ABCMeta):
     def planned(self, found: lease.Lease, dry_run: bool = False) -> Any:
         """Return the columns of a lease.
 
-        :param dry_run: whether there is no such lease, but could be.
+        :param dry_run: whether the lease was only checked, and not created or
+            changed.
         """
         if dry_run:
             # Not on stdout, which a program may read.
@@ -53,7 +54,7 @@ class Planned(zone.ChartCommand, metaclass=abc.ABCMeta):
 
     def chart(self, parsed_args: argparse.Namespace,
               shown: dict[str, Any]) -> chart.LeasePlan:
-        """Return the window, the events and the nodes."""
+        """Return the chart of the window, the events and the nodes."""
         return chart.LeasePlan(shown, datetime.datetime.now(datetime.UTC),
                                parsed_args.local)
 
@@ -93,7 +94,7 @@ def plan(client: Any, found: lease.Lease) -> dict[str, Any]:
 
 
 def _compute_hosts(client: Any, uuids: set[str]) -> dict[str, dict[str, Any]]:
-    """Return hosts that Ironic does not know, if the caller may see them."""
+    """Return the names and states of hosts, if the caller may list hosts."""
     try:
         hosts = host.HostManager(client).list()
     except (exc.Forbidden, exc.NotFound):

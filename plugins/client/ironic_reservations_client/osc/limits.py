@@ -49,7 +49,7 @@ class ListLimits(base.Command, command.Lister):
 
 
 def _in_table(rows: Sequence[Sequence[Any]]) -> Iterable[Sequence[str]]:
-    """Return limits for people, with numbers one below another."""
+    """Return limits for a table, with aligned numbers."""
     cells = [(limit, _number(used, unit, '-'),
               _number(allowed, unit, 'unlimited'),
               'time' if unit == _SECONDS else unit, of_class or '-')

@@ -129,7 +129,7 @@ class DeleteMaintenance(base.Deletion):
 
 
 def waiting_lines(each: dict[str, Any]) -> str:
-    """Return the holders that are waited for, since when, and until when."""
+    """Return a node that the window waits for, its holder, and the times."""
     return (f'{_name(each)}: {each["for"]}\n'
             f'since: {each["since"]}\n'
             f'until: {each["until"] or "not known"}\n'
@@ -141,21 +141,21 @@ def _node(each: dict[str, Any]) -> str:
 
 
 def _bound(each: dict[str, Any]) -> str:
-    """Return the holder of a node, and until when it has the node."""
+    """Return a node with its holder and the end of its use."""
     lease = f' {each["lease_id"]}' if each.get('lease_id') else ''
     until = each['until'] or 'nobody knows when'
     return f'{_name(each)}: {each["kind"]}{lease}, until {until}'
 
 
 def _move(each: dict[str, Any]) -> str:
-    """Return a booking and its new node, or that it cannot move."""
+    """Return a booking with its new node, if it has one."""
     to = each.get('to_name') or each.get('to')
     return (f'{_name(each)}{f" to {to}" if to else ""}: lease '
             f'{each["lease_id"]}, {_window(each)}')
 
 
-def _slide(each: dict[str, Any]) -> str:
-    """Return which lease starts at another time, and when."""
+def _moved_lease(each: dict[str, Any]) -> str:
+    """Return a lease whose dates change, with its new dates."""
     by = each['seconds']
     duration = times.shown_duration(datetime.timedelta(seconds=abs(by)))
     return (f'lease {each["lease_name"]} ({each["lease_id"]}): '
@@ -167,7 +167,7 @@ def _reason(each: dict[str, Any]) -> str:
 
 
 _LINES: dict[str, Callable[[dict[str, Any]], str]] = {
-    'nodes': _node, 'bound': _bound, 'moves': _move, 'slides': _slide,
+    'nodes': _node, 'bound': _bound, 'moves': _move, 'slides': _moved_lease,
     'cannot_move': _move, 'reasons': _reason}
 #: The key with the name of a node, by the key with its UUID.
 _NODES = {'node_uuid': 'node_name', 'to': 'to_name'}
@@ -183,7 +183,7 @@ def _window(each: dict[str, Any]) -> str:
 
 def _name_nodes(client: Any,
                 found: Iterable[maintenance.Maintenance]) -> None:
-    """Add the names of nodes, where Ironic shows them."""
+    """Add the names of nodes, as far as Ironic shows them."""
     rows = [row for one in found for name in _LINES
             for row in getattr(one, name, None) or ()]
     known = nodes.read(client, {

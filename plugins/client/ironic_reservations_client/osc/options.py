@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The options of commands, most of which are made from the resources."""
+"""The options of commands, most of them derived from the resources."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ _SETTINGS: dict[fields.Kind, dict[str, Any]] = {
 
 
 class Addable(Protocol):
-    """An option, or several."""
+    """One or several options."""
 
     def add(self, parser: Any) -> None:
-        """Add it to a parser, or to a group of one."""
+        """Add the options to a parser, or to a group of options."""
 
 
 class Option:
-    """An option, or an argument.
+    """An option or an argument of a command.
 
-    :param settings: as for ``add_argument``; the default of ``metavar`` is
-        the name.
+    :param settings: the arguments of ``add_argument``; the default of
+        ``metavar`` is the name.
     """
 
     def __init__(self, name: str, help: str, **settings: Any) -> None:
@@ -66,7 +66,7 @@ class Option:
 class OneOf:
     """Options that exclude each other.
 
-    :param required: whether one of them must be there.
+    :param required: whether one of them must be given.
     """
 
     def __init__(self, *options: Addable, required: bool = False) -> None:
@@ -84,7 +84,8 @@ def of(resource: fields.Resource, use: str, *names: str
     """Yield the options for fields of a resource.
 
     :param use: ``create`` or ``change``.
-    :param names: of the fields in Python; by default all that have the use.
+    :param names: the Python names of the fields; by default all fields with
+        that use.
     """
     for name in names or [field.python for field in resource.fields
                           if getattr(field, use)]:
@@ -107,9 +108,9 @@ SELECTION = (*of(resources.REQUIREMENT, 'create'),)
 
 
 def selected(parsed_args: argparse.Namespace) -> dict[str, Any]:
-    """Return the requirement for hosts, as the managers take it.
+    """Return the requirement on hosts, as the managers expect it.
 
-    :raises CommandError: a property cannot be read.
+    :raises CommandError: a property cannot be parsed.
     """
     chosen = resources.REQUIREMENT.read(vars(parsed_args), 'create')
     try:
@@ -122,7 +123,7 @@ def selected(parsed_args: argparse.Namespace) -> dict[str, Any]:
 def wait(event: str) -> Option:
     """Return ``--wait``.
 
-    :param event: is waited for.
+    :param event: the event in a sentence.
     """
     return Option(
         '--wait', f'Wait for {event}. Optionally takes a timeout value (in '
@@ -135,7 +136,7 @@ def page(thing: str, ident: str = 'ID', default: str = '. Default is all.'
          ) -> tuple[Option, Option]:
     """Return ``--limit`` and ``--marker``.
 
-    :param thing: is listed.
+    :param thing: the kind of resource in a sentence.
     :param default: the end of the help, for no limit.
     """
     return (
@@ -150,7 +151,7 @@ def page(thing: str, ident: str = 'ID', default: str = '. Default is all.'
 def check(parsed_args: argparse.Namespace) -> None:
     """Check the numbers of ``--wait`` and ``--limit``.
 
-    :raises CommandError: one is below zero.
+    :raises CommandError: a number is below zero.
     """
     for option, name in (('--wait timeout', 'wait_timeout'),
                          ('--limit', 'limit')):

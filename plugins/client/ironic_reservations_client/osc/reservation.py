@@ -239,8 +239,8 @@ class DeployReservation(base.Command, command.ShowOne):
         for ident in parsed_args.node:
             if nodes.uuid_of(self.client, ident) != reserved:
                 raise exc.CommandError(
-                    f'Node {ident} is not the one of the {of.title}, which '
-                    f'is {reserved}.')
+                    f'Node {ident} does not belong to the {of.title}, whose '
+                    f'node is {reserved}.')
         timeout = parsed_args.wait_timeout
         if timeout is not None:
             # Not on stdout, which a program may read.
@@ -267,7 +267,7 @@ def _fields(parsed_args: argparse.Namespace) -> list[str] | None:
 
 def _names(client: Any, parsed_args: argparse.Namespace,
            found: Iterable[reservation.Reservation]) -> dict[str, str]:
-    """Return the names of the nodes of reservations, if a table is shown."""
+    """Return the names of the nodes of reservations; empty without a table."""
     if parsed_args.formatter != 'table':
         return {}
     return nodes.names(client, {

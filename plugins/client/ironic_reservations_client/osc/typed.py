@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Values of options, as they are typed."""
+"""Parsers for the values of options."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _COUNT = re.compile('([1-9][0-9]{0,6})(-([1-9][0-9]{0,6}))?')
 
 
 def typed(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Have argparse show why a typed value cannot be read.
+    """Return a parser whose errors argparse shows.
 
-    :param read: raises ``ValueError``.
+    :param read: a parser that raises ``ValueError``.
     """
     def reading(text: str) -> Any:
         try:
@@ -47,22 +47,22 @@ duration = typed(times.seconds)
 
 
 def now() -> datetime.datetime:
-    """Return the time in whole seconds, in which people think."""
+    """Return the present time in whole seconds, which are easier to read."""
     return datetime.datetime.now(datetime.UTC).replace(microsecond=0)
 
 
 @typed
 def instant(text: str) -> times.Instant:
-    """Read an instant as it is typed; ``+4h`` counts from now.
+    """Parse an instant; ``+4h`` counts from now.
 
-    It has no zone if none was typed; :mod:`zone` handles this.
+    The result has no zone if the text has none; :mod:`zone` adds it.
     """
     return times.instant(text, now())
 
 
 @typed
 def count(text: str) -> tuple[int, int]:
-    """Read a number of hosts, or a range of numbers."""
+    """Parse a number of hosts, or a range of numbers."""
     match = _COUNT.fullmatch(text)
     if match is None:
         raise ValueError(f'{text!r} is not a number of hosts. Write it like '
@@ -71,9 +71,9 @@ def count(text: str) -> tuple[int, int]:
 
 
 def number(thing: str, most: int | None = None) -> Callable[[str], int]:
-    """Return a function that reads a number above zero.
+    """Return a parser for a number above zero.
 
-    :param thing: the name of the number in a sentence.
+    :param thing: the name of the number, for the error.
     """
     @typed
     def read(text: str) -> int:
@@ -84,9 +84,9 @@ def number(thing: str, most: int | None = None) -> Callable[[str], int]:
 
 
 def pair(complaint: str) -> Callable[[str], tuple[str, str]]:
-    """Return a function that reads ``name=value``.
+    """Return a parser for ``name=value``.
 
-    :param complaint: ends the sentence on another text.
+    :param complaint: the end of the error message.
     """
     @typed
     def read(text: str) -> tuple[str, str]:
@@ -98,9 +98,9 @@ def pair(complaint: str) -> Callable[[str], tuple[str, str]]:
 
 
 def flavor(path: str | None) -> dict[str, Any] | None:
-    """Read a file with the output of ``openstack flavor show -f json``.
+    """Parse a file with the output of ``openstack flavor show -f json``.
 
-    :param path: ``-`` for the standard input; ``None`` where none was named.
+    :param path: ``-`` for the standard input; ``None``: no file was named.
     :raises CommandError: the file cannot be read, or has no flavor.
     """
     if path is None:

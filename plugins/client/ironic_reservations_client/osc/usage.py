@@ -74,7 +74,7 @@ def _as_it_is(_field: fields.Field, value: object) -> object:
 
 
 def _in_table(field: fields.Field, value: object) -> object:
-    """Return hours to the hundredth, as wide as their title."""
+    """Return a value for a table: hours with two decimals, aligned."""
     if field.name in _HOURS:
         return f'{value:.2f}'.rjust(len(field.title))
     # Without Keystone there are no projects.

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Times for people, in their zone, and charts."""
+"""Base classes of commands that show times or charts."""
 
 from __future__ import annotations
 
@@ -54,10 +54,9 @@ _Conversion = Callable[[str, Any], Any]
 class Zoned(base.Command):
     """A command with the option ``--local``.
 
-    Without the option, times are in UTC, also typed times without a zone.
-    Tables, which people read, have whole seconds and the zone; the other
-    formats have ISO 8601 with a zone, in whichever format the service sends a
-    time.
+    Without the option, times are in UTC, including typed times without a zone.
+    Tables show whole seconds and the zone. All other output formats have times
+    in ISO 8601 with a zone, regardless of the format in the API.
     """
 
     common = (options.Option(
@@ -85,7 +84,7 @@ class Zoned(base.Command):
 
 
 class ChartCommand(Zoned, command.ShowOne, metaclass=abc.ABCMeta):
-    """Shows one thing, as a chart unless a format or columns are asked for.
+    """Shows a chart, unless a format or columns are requested.
 
     Colours and the width are those of the terminal; rich omits the colours
     if the output is no terminal, or if ``NO_COLOR`` is set.
@@ -127,7 +126,7 @@ def _row(convert: _Conversion, names: Sequence[str],
 
 
 def _walk(convert: _Conversion, name: str, value: Any) -> Any:
-    """Return a field with all in it converted, at any depth."""
+    """Return the value of a field, converted at any depth."""
     if isinstance(value, columns.FormattableColumn):
         walked = _walk(convert, name, value.machine_readable())
         with_value = getattr(value, 'with_value', type(value))
@@ -140,7 +139,7 @@ def _walk(convert: _Conversion, name: str, value: Any) -> Any:
 
 
 def _for_programs(local: bool, name: str, value: Any) -> Any:
-    """Return a field with its times in ISO 8601, with a zone."""
+    """Return the value of a field, with a time in ISO 8601 with a zone."""
     moment = _moment(name, value)
     if moment is None:
         return value
@@ -148,7 +147,7 @@ def _for_programs(local: bool, name: str, value: Any) -> Any:
 
 
 def _for_people(local: bool, name: str, value: Any) -> Any:
-    """Return a field as people write it."""
+    """Return the value of a field for a table."""
     if name in _DURATIONS and isinstance(value, int):
         return times.shown_duration(datetime.timedelta(seconds=value))
     moment = _moment(name, value)

@@ -60,15 +60,17 @@ def reserve(conn: connection.Connection,
     """Reserve a node.
 
     :param conn: a connection.
-    :param nodes: UUIDs of nodes, or nodes, in the order of preference.
-        Without them any node of the class and with the traits will do.
-    :param instance_id: the instance that the node is for; made up by default.
-        Asking again for the same instance returns the same reservation.
-    :param reservation_id: for the reservation; made up by default.
+    :param nodes: nodes, or their UUIDs, in the order of preference; by default
+        any node with the class and the traits.
+    :param instance_id: the instance for which the node is reserved; by default
+        a new uuid. Another request for the same instance returns the same
+        reservation.
+    :param reservation_id: the uuid of the reservation; by default a new one.
     :param wanted: ``ttl``, ``expires_at``, ``resource_class``, ``traits``,
         ``flavor``, ``wait`` and ``key``, as for ``create`` of a
         ``ReservationManager``.
-    :raises Conflict: no node can be reserved; ``reasons`` say why.
+    :raises Conflict: no node can be reserved; ``reasons`` has the reason for
+        each node.
     """
     made: Reservation = _through(conn).create(
         instance_id or str(uuid.uuid4()),
@@ -82,10 +84,10 @@ def reservations(conn: connection.Connection, fields: Iterable[str] = (),
     """List the live reservations that the caller may see.
 
     :param conn: a connection.
-    :param fields: only these.
-    :param query: ``node``, ``instance`` and ``project`` select; ``limit``
-        (of one page), ``marker``, ``sort_key`` and ``sort_dir`` are as in
-        the API.
+    :param fields: the fields to return; by default all.
+    :param query: the filters ``node``, ``instance`` and ``project``; ``limit``
+        (of one page), ``marker``, ``sort_key`` and ``sort_dir``, as in the
+        API.
     """
     found: list[Reservation] = _through(conn)._list(
         {**query, 'fields': ','.join(fields) or None})
@@ -97,16 +99,16 @@ def deploy(conn: connection.Connection, reservation: str | Reservation,
            deploy_steps: list[dict[str, Any]] | None = None,
            wait: bool = False, timeout: float | None = None,
            node: str | _node.Node | None = None) -> _node.Node:
-    """Deploy the reserved node, with the reservation as the proof.
+    """Deploy a reserved node, with the reservation as the proof.
 
     :param conn: a connection.
     :param reservation: the reservation, or its UUID.
     :param config_drive: as for ``set_node_provision_state``.
     :param deploy_steps: as for ``set_node_provision_state``.
     :param wait: whether to wait for the node to be active.
-    :param timeout: the longest time to wait, in seconds.
-    :param node: the node, where the reservation is one of a lease, which
-        may have several.
+    :param timeout: the maximum time to wait, in seconds.
+    :param node: the node, for a lease reservation, which may have several
+        nodes.
     :returns: the node.
     :raises Forbidden: the proof is not accepted.
     """

@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""Refusals as exceptions that users of openstacksdk already catch."""
+"""Refusals as subclasses of openstacksdk's exceptions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ironic_reservations_client import refusal as _refusal
 
 
 class Refused(_refusal.Refused, exceptions.HttpException):
-    """The server refused; ``code`` and ``reasons`` say why to a program."""
+    """A refusal by the server, with ``code`` and ``reasons`` for programs."""
 
     def __init__(self, refusal: _refusal.Refusal,
                  cause: exceptions.HttpException) -> None:
@@ -38,7 +38,7 @@ class BadRequest(Refused, exceptions.BadRequestException):
 
 
 class Forbidden(Refused, exceptions.ForbiddenException):
-    """The policy, or the guard round a reserved node, says no."""
+    """The policy, or the guard of a reserved node, forbids the request."""
 
 
 class NotFound(Refused, exceptions.NotFoundException):
@@ -46,7 +46,7 @@ class NotFound(Refused, exceptions.NotFoundException):
 
 
 class Conflict(Refused, exceptions.ConflictException):
-    """No node can be promised, or an identifier is taken."""
+    """No node can be promised, or an identifier is already used."""
 
 
 _BY_STATUS: dict[int, type[Refused]] = {
@@ -55,10 +55,10 @@ _BY_STATUS: dict[int, type[Refused]] = {
 
 
 def translated(error: exceptions.HttpException) -> exceptions.HttpException:
-    """Return the error with the code and the reasons in it.
+    """Return the error with the code and the reasons in its answer.
 
     :param error: the exception that openstacksdk raises.
-    :returns: the same error where the answer carries no code of ours.
+    :returns: the same error if the answer has no code of the service.
     """
     found: exceptions.HttpException = _refusal.translated(
         error, _BY_STATUS, Refused)

@@ -19,10 +19,10 @@ Each function takes a connection and uses its bare metal service::
     leases.end(conn, made)
 
 The other arguments are those of the methods of the managers for
-python-ironicclient: ``LeaseManager``, ``HostManager``,
-``AvailabilityManager`` and ``CalendarManager``. The exceptions are those of
-:mod:`ironic_reservations_client.sdk.errors`; where the service is older than
-the calendar, the exception is ``NotFound``.
+python-ironicclient: ``LeaseManager``, ``HostManager``, ``AvailabilityManager``
+and ``CalendarManager``. The exceptions are those of
+:mod:`ironic_reservations_client.sdk.errors`; a service that is too old to have
+the calendar causes ``NotFound``.
 """
 
 from __future__ import annotations

@@ -47,9 +47,9 @@ def _described(described: fields.Resource) -> Callable[[_R], _R]:
 
 @_described(resources.RESERVATION)
 class Reservation(resource.Resource):
-    """One node, promised for a time.
+    """A node that is promised to an instance for a time.
 
-    Its attributes are the fields of the API, but for ``id``, which is also
+    Its attributes are the fields of the API, except for ``id``, which is also
     the proof, ``node_id``, ``instance_id`` and ``is_suspended``.
     """
 
@@ -58,7 +58,7 @@ class Reservation(resource.Resource):
 class Lease(resource.Resource):
     """A named window, and the hosts that are promised in it.
 
-    Its attributes are the fields of the API, but for ``is_fixed`` and
+    Its attributes are the fields of the API, except for ``is_fixed`` and
     ``is_queued``. The ``id`` of each of its ``reservations`` is the proof for
     its ``nodes``.
     """
@@ -71,7 +71,7 @@ class Lease(resource.Resource):
 class Host(resource.Resource):
     """A node that an operator has opened to leases.
 
-    Its attributes are the fields of the API, but for ``node_id`` and
+    Its attributes are the fields of the API, except for ``node_id`` and
     ``is_reservable``. The operator's own properties are in ``host['...']``.
     """
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Requests with the connection that a program has."""
+"""Sends requests with the connection of openstacksdk."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from ironic_reservations_client.sdk import errors
 
 
 class OpenStack:
-    """Requests through openstacksdk, at the newest version of both sides.
+    """Sends requests with the newest version that both sides support.
 
     :param conn: a connection.
-    :param of_leases: whether to name the version of leases and hosts, too.
-    :param kind: of the resources that are returned; by default dictionaries.
+    :param of_leases: whether to send the version of leases and hosts, too.
+    :param kind: the class of the returned resources; by default dictionaries.
     """
 
     def __init__(self, conn: connection.Connection, of_leases: bool,
@@ -48,7 +48,7 @@ class OpenStack:
     def send(self, method: str, path: str, **given: Any) -> tuple[Any, Any]:
         """Return the response, and its decoded body.
 
-        :param path: below ``/v1``.
+        :param path: the path below ``/v1``.
         :param given: ``body``, ``params`` and ``headers``.
         :raises Refused: the service refuses.
         """
@@ -97,7 +97,7 @@ def through(conn: connection.Connection, manager: type[resource_.Manager[Any]],
             kind: type[resource.Resource] | None = None) -> Any:
     """Return a manager that sends its requests with a connection.
 
-    :param kind: of the resources that it returns; by default dictionaries.
+    :param kind: the class of the returned resources; by default dictionaries.
     """
     return manager.over(OpenStack(
         conn, manager.resource_class.describes.of_leases, kind))
@@ -108,7 +108,7 @@ def functions(manager: type[resource_.Manager[Any]], *names: str,
               ) -> list[Callable[..., Any]]:
     """Return methods of a manager as functions, which take a connection first.
 
-    Where a method takes an id, its function takes a resource as well.
+    If a method takes an id, its function also accepts a resource.
     """
     def function(name: str) -> Callable[..., Any]:
         method = getattr(manager, name)
@@ -124,7 +124,7 @@ def functions(manager: type[resource_.Manager[Any]], *names: str,
 
 def twin(conn: connection.Connection,
          headers: Mapping[str, str]) -> _proxy.Proxy:
-    """Return a proxy like the connection's own, with additional headers."""
+    """Return a copy of the connection's proxy with additional headers."""
     # On the connection's own proxy a proof would go out with each request
     # from then on, those of other threads included.
     proxy = copy.copy(conn.baremetal)

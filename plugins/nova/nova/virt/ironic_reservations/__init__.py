@@ -13,7 +13,7 @@
 """Nova's driver for Ironic, with reservations.
 
 ``compute_driver = ironic_reservations.ReservingIronicDriver`` in nova.conf:
-Nova looks for a driver below ``nova.virt``, and nowhere else.
+Nova loads drivers only from packages below ``nova.virt``.
 """
 
 from nova.virt.ironic_reservations.driver import ReservingIronicDriver

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Nova's driver for Ironic, which reserves what it deploys."""
+"""Nova's driver for Ironic, which reserves the nodes that it deploys."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _LEASED = 'leased'
 
 
 class ReservingIronicDriver(driver.IronicDriver):
-    """Deploys on nodes that are reserved for the server, and on no others.
+    """Deploys servers only on nodes that are reserved for them.
 
-    A server of a lease's flavor, and one whose request names a reservation,
-    show that. For all others the node is reserved before it is touched, and
-    the reservation ends with the server.
+    If a server has the flavor of a lease, or its request names a reservation,
+    the lease or the reservation is the proof. For any other server, the node
+    is reserved before it is changed, and the reservation ends with the server.
     """
 
     def __init__(self, virtapi: Any, read_only: bool = False) -> None:
@@ -44,7 +44,7 @@ class ReservingIronicDriver(driver.IronicDriver):
 
     @property
     def ironic_connection(self) -> Any:
-        """The connection to Ironic, which shows our proofs."""
+        """The connection to Ironic, which adds our proofs to requests."""
         connection = super().ironic_connection
         if connection is not self._showing:
             self._proofs.put_into(connection)
@@ -54,8 +54,8 @@ class ReservingIronicDriver(driver.IronicDriver):
     def prepare_for_spawn(self, instance: Any) -> None:
         """Reserve the node, and bind it to the server.
 
-        :raises ComputeResourcesUnavailable: it is somebody else's, or that
-            is not known: the scheduler tries another one.
+        :raises ComputeResourcesUnavailable: the node has another holder, or
+            its holder is not known; the scheduler then tries another node.
         """
         if not instance.get('node'):
             super().prepare_for_spawn(instance)
@@ -74,7 +74,7 @@ class ReservingIronicDriver(driver.IronicDriver):
                 raise _unavailable(instance, refused) from exc
 
     def failed_spawn_cleanup(self, instance: Any) -> None:
-        """Take the server off the node, then end its reservation."""
+        """Unbind the server from the node, then end its reservation."""
         with self._shown_if_known(instance):
             super().failed_spawn_cleanup(instance)
         self._release(instance)
@@ -83,10 +83,10 @@ class ReservingIronicDriver(driver.IronicDriver):
               **kwargs: Any) -> None:
         """Deploy the node with its reservation.
 
-        NOTE: a server that is unshelved comes here without
-        prepare_for_spawn, and so does one after a restart.
+        For a server that is unshelved, and after a restart of Nova,
+        prepare_for_spawn has not been called before.
 
-        :raises ComputeResourcesUnavailable: the node is somebody else's.
+        :raises ComputeResourcesUnavailable: the node has another holder.
         """
         if not instance.get('node'):
             super().spawn(context, instance, *args, **kwargs)
@@ -97,11 +97,12 @@ class ReservingIronicDriver(driver.IronicDriver):
 
     def rebuild(self, context: Any, instance: Any, *args: Any,
                 **kwargs: Any) -> None:
-        """Deploy the node again, with the reservation that it has.
+        """Deploy the node again, with its reservation as the proof.
 
-        NOTE: a server from before this driver has none, and needs none.
+        A server that is older than this driver has no reservation and needs
+        none.
 
-        :raises InstanceDeployFailure: it is not known which it has.
+        :raises InstanceDeployFailure: the reservation is not known.
         """
         try:
             proof = self._known(instance)
@@ -122,7 +123,7 @@ class ReservingIronicDriver(driver.IronicDriver):
         return service.Service(self.ironic_connection)
 
     def _reserved(self, instance: Any) -> proofs.Proof:
-        """Find or make what lets the server have its node."""
+        """Return the proof for the node; without one, reserve the node."""
         try:
             return (_named(instance)
                     or proofs.Proof(self._find_or_make(instance)))
@@ -153,10 +154,11 @@ class ReservingIronicDriver(driver.IronicDriver):
         return made.uuid
 
     def _known(self, instance: Any) -> proofs.Proof | None:
-        """Find what lets the server have its node; makes nothing.
+        """Return the proof for the node, ``None`` without one.
 
-        NOTE: what was named may be over by now, and is refused then, even
-        where nothing has to be shown any more.
+        A reservation that the request names may be over by now. Its id is not
+        used then, since the service refuses it even if no proof is needed any
+        more.
         """
         named = _named(instance)
         if named is not None and self._has(named.ident, instance.node):
@@ -178,13 +180,13 @@ class ReservingIronicDriver(driver.IronicDriver):
                      if each.node_uuid == instance.node), None)
 
     def _shown_if_known(self, instance: Any) -> Any:
-        """Show what is known where the server is taken off its node."""
+        """Show the proof, if it is known, while the server is removed."""
         def find() -> proofs.Proof | None:
             return self._tried(instance, lambda: self._known(instance))
         return self._proofs.shown(instance.node, find)
 
     def _release(self, instance: Any) -> None:
-        """End what we have reserved for the server; never a lease's."""
+        """End the reservation that this driver made for the server."""
         def release() -> None:
             for each in self._service.of_instance(instance.uuid):
                 if self._service.made_by_us(each):
@@ -192,10 +194,10 @@ class ReservingIronicDriver(driver.IronicDriver):
         self._tried(instance, release)
 
     def _tried(self, instance: Any, act: Callable[[], Any]) -> Any:
-        """Do what must not keep a server from being deleted.
+        """Call a function whose failure must not prevent a deletion.
 
-        What is left over ends by itself: a reservation that is used when
-        its node is freed, any other when its time is over.
+        A reservation that remains ends by itself: a used one when its node is
+        freed, any other one when it expires.
         """
         try:
             return act()
@@ -206,10 +208,11 @@ class ReservingIronicDriver(driver.IronicDriver):
 
 
 def _named(instance: Any) -> proofs.Proof | None:
-    """Return what the flavor or the request of a server names.
+    """Return the proof that the flavor or the request of a server names.
 
-    NOTE: whoever knows an id can write it into a request, and the service
-    accepts all proofs from us, so it is told for which project this one is.
+    Any user who knows an id can write it into a request, and the service
+    accepts all proofs from Nova. So the proof contains the project of the
+    server, which must be entitled to it.
     """
     leased = naming.of_flavor(instance.flavor.extra_specs)
     if leased is not None:

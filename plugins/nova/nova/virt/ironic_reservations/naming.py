@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Whose node it is, told by what the scheduler and the user have said."""
+"""Finds the reservation that a flavor or a request for a server names."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _ASKED = re.compile(r'resources[a-zA-Z0-9_-]*:CUSTOM_RESERVATION_'
 
 
 def of_flavor(extra_specs: Mapping[str, str]) -> str | None:
-    """Return the lease reservation that a flavor is of.
+    """Return the lease reservation to which a flavor belongs.
 
     Only the project of the lease may use such a flavor, and the scheduler
-    claims one of the lease's class on the node before we are asked.
+    allocates the lease's class on the node before the driver is called.
     """
     for key, value in extra_specs.items():
         match = _ASKED.fullmatch(key)
@@ -45,9 +45,9 @@ def of_flavor(extra_specs: Mapping[str, str]) -> str | None:
 
 
 def of_hint(hint: Any) -> str:
-    """Read the hint of a request.
+    """Parse the hint of a request.
 
-    :raises ValueError: it is not a uuid.
+    :raises ValueError: the hint is not a uuid.
     """
     try:
         return str(uuid.UUID(hint))
@@ -59,13 +59,13 @@ def of_hint(hint: Any) -> str:
 
 
 def of_request(instance: Any) -> str | None:
-    """Return the reservation that the request for a server has named.
+    """Return the reservation that the request for a server names.
 
-    NOTE: a driver is not told the hints. The conductor can look them up,
-    where it reaches the API's database.
+    Nova does not pass the hints to a driver. The conductor can read them if it
+    can access the API's database; otherwise the result is ``None``.
 
     :param instance: nova.objects.Instance.
-    :raises ValueError: it is not a uuid.
+    :raises ValueError: the hint is not a uuid.
     """
     try:
         request = objects.RequestSpec.get_by_instance_uuid(

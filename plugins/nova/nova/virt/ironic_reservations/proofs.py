@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Showing a reservation with the requests of the driver that need one."""
+"""Adds proofs to the requests of the driver that need one."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ PROJECT_HEADER = 'OpenStack-Baremetal-Reservation-Project'
 
 @dataclasses.dataclass(frozen=True)
 class Proof:
-    """What a request shows.
+    """The proof of a request.
 
-    :ivar ident: of a reservation or a lease reservation.
-    :ivar project_id: the project that has chosen it, which must be entitled
-        to it; ``None``: it was not chosen by a user.
+    :ivar ident: the id of a reservation or a lease reservation.
+    :ivar project_id: the project whose user has chosen the proof, and which
+        must be entitled to it; ``None``: no user has chosen it.
     """
 
     ident: str
@@ -43,7 +43,7 @@ class Proof:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers that show it."""
+        """The headers with the proof."""
         shown = {HEADER: self.ident}
         if self.project_id is not None:
             shown[PROJECT_HEADER] = self.project_id
@@ -51,10 +51,10 @@ class Proof:
 
 
 class Proofs:
-    """Puts what is to be shown into the requests of a connection.
+    """Adds proofs to the requests of a connection.
 
-    What is shown for a node is known to the thread that works on it, since
-    one connection serves all threads.
+    The proof for a node is stored for the thread that works on the node, since
+    all threads share one connection.
     """
 
     def __init__(self) -> None:
@@ -63,10 +63,10 @@ class Proofs:
     @contextlib.contextmanager
     def shown(self, node_uuid: str,
               find: Callable[[], Proof | None]) -> Iterator[None]:
-        """Show a reservation where this thread changes a node.
+        """Show a proof when this thread changes a node in the block.
 
-        :param find: gives what to show, ``None`` for nothing. Called once,
-            and only if something is to be changed.
+        :param find: returns the proof, ``None`` without one. It is called at
+            most once, at the first change of the node.
         """
         before = getattr(self._local, 'current', None)
         self._local.current = (node_uuid, functools.cache(find))
@@ -76,7 +76,7 @@ class Proofs:
             self._local.current = before
 
     def put_into(self, connection: Any) -> None:
-        """Have a connection show what this object is told.
+        """Make a connection add the proofs to its requests.
 
         :param connection: openstacksdk's proxy of the baremetal service.
         """

@@ -29,18 +29,18 @@ LOG = log.getLogger(__name__)
 
 
 class IronicReservationFilter(filters.BaseHostFilter):
-    """Keeps the nodes that the hint ``reservation=<id>`` names.
+    """Passes only nodes of the reservation in the hint ``reservation=<id>``.
 
-    It spares a server that names a reservation the nodes that are not for
-    it. Whose a node is, it does not decide: that is checked where the node
-    is deployed. So where the service does not answer, all nodes pass.
+    Without the filter, the scheduler could choose nodes that such a server
+    cannot use. The filter only saves these attempts: the proof is checked when
+    the node is deployed. So if the service does not answer, all nodes pass.
     """
 
     run_filter_once_per_request = True
 
     def filter_all(self, filter_obj_list: Iterable[Any],
                    spec_obj: Any) -> Iterator[Any]:
-        """Return the hosts that pass; the service is asked once for all."""
+        """Return the hosts that pass, with one request for all of them."""
         hint = spec_obj.get_scheduler_hint(naming.HINT)
         nodes = (None if hint is None or scheduler.request_is_rebuild(spec_obj)
                  else self._nodes_of(hint))
@@ -50,7 +50,7 @@ class IronicReservationFilter(filters.BaseHostFilter):
                 yield host
 
     def _nodes_of(self, hint: Any) -> frozenset[str] | None:
-        """Return the nodes, ``None`` where they are not known."""
+        """Return the nodes of a reservation; ``None``: they are not known."""
         try:
             ident = naming.of_hint(hint)
             return service.Service(utils.get_sdk_adapter(

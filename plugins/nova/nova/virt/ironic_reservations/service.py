@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the driver asks of the reservations, over its connection to Ironic."""
+"""The requests of the driver to the reservation API."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ _NOT_FOUND = frozenset(('reservation.not_found', 'host.not_found',
 
 
 class Refused(Exception):
-    """The service says no.
+    """The service has refused a request.
 
-    :ivar code: what for, of programs.
-    :ivar reasons: the codes for which the node cannot be reserved.
-    :ivar short: what is said of the one node, in a few words, if that is all.
+    :ivar code: the code of the error, for programs.
+    :ivar reasons: the codes of the reasons why the node cannot be reserved.
+    :ivar short: a few words about the node, if there is exactly one reason.
     """
 
     def __init__(self, sentence: str, code: str | None = None,
@@ -62,7 +62,7 @@ class Missing(Refused):
 
 
 class Unanswered(Exception):
-    """It is not known what the service says."""
+    """The service has not answered, so the result is not known."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,10 +76,10 @@ class Reservation:
 
 
 def refusal(response: Any) -> Refused | None:
-    """Read an answer by which the service, or its guard, refuses.
+    """Return the refusal in an answer of the service or its guard.
 
-    :param response: of requests.
-    :returns: ``None`` where it is not one, but one of Ironic itself.
+    :param response: a response of the library requests.
+    :returns: ``None`` if the answer is from Ironic itself.
     """
     try:
         found = response.json()['errors'][0]
@@ -94,7 +94,7 @@ def refusal(response: Any) -> Refused | None:
 
 
 class Service:
-    """The API of the reservations, beside Ironic's own.
+    """The reservation API, at the endpoint of Ironic.
 
     :param connection: openstacksdk's proxy of the baremetal service.
     """
@@ -103,12 +103,12 @@ class Service:
         self._connection = connection
 
     def reserve(self, node_uuid: str, instance_uuid: str) -> Reservation:
-        """Promise a node to an instance, or find that it is promised.
+        """Reserve a node for an instance, unless the instance has one.
 
-        :returns: that of the instance where there was one, which may be on
+        :returns: the reservation; an earlier one of the instance may be of
             another node.
-        :raises Refused: it cannot be promised.
-        :raises Unanswered: it is not known whether it is.
+        :raises Refused: the node cannot be reserved.
+        :raises Unanswered: it is not known whether the node is reserved.
         """
         wanted: dict[str, Any] = {'instance_uuid': instance_uuid,
                                   'node_uuid': [node_uuid]}
@@ -122,10 +122,10 @@ class Service:
             'POST', '/reservations', json=wanted, headers=key)['reservation'])
 
     def of_instance(self, instance_uuid: str) -> list[Reservation]:
-        """Find what is promised to an instance.
+        """Return the reservations of an instance.
 
-        :raises Refused: nobody is told.
-        :raises Unanswered: it is not known.
+        :raises Refused: the service has refused the request.
+        :raises Unanswered: the service has not answered.
         """
         return [_reservation(each) for each in self._ask(
             'GET', '/reservations', params={'instance': instance_uuid}
@@ -134,8 +134,8 @@ class Service:
     def release(self, uuid: str) -> None:
         """End a reservation, if it has not ended.
 
-        :raises Refused: it is not ours to end.
-        :raises Unanswered: it is not known whether it has ended.
+        :raises Refused: this user may not end the reservation.
+        :raises Unanswered: it is not known whether the reservation has ended.
         """
         try:
             self._ask('DELETE', f'/reservations/{uuid}')
@@ -143,19 +143,19 @@ class Service:
             return
 
     def made_by_us(self, reservation: Reservation) -> bool:
-        """Check whether it was made by the user that the connection has.
+        """Return whether the user of the connection made a reservation.
 
-        NOTE: without keystone nobody can be told from another.
+        Without Keystone, users are not distinguished.
         """
         user_id = self._connection.get_user_id()
         return user_id is None or user_id == reservation.user_id
 
     def lease_reservation_on(self, node_uuid: str,
                              project_id: str) -> str | None:
-        """Find the lease reservation by which a project has a node now.
+        """Return the lease reservation by which a project has a node now.
 
-        :raises Refused: nobody is told.
-        :raises Unanswered: it is not known.
+        :raises Refused: the service has refused the request.
+        :raises Unanswered: the service has not answered.
         """
         try:
             booked = self._ask(
@@ -188,11 +188,12 @@ class Service:
             return {'project_id': None, 'reservations': []}
 
     def nodes_of(self, ident: str) -> frozenset[str]:
-        """Find the nodes that a reservation or a lease reservation has.
+        """Return the nodes of a reservation or a lease reservation.
 
-        :raises Missing: there is none of that id, or none yet or any more.
-        :raises Refused: nobody is told.
-        :raises Unanswered: it is not known.
+        :raises Missing: no reservation has that id, or it has not started, or
+            is over.
+        :raises Refused: the service has refused the request.
+        :raises Unanswered: the service has not answered.
         """
         try:
             found = self._ask('GET', f'/reservations/{ident}')
@@ -229,7 +230,7 @@ class Service:
                 ValueError) as exc:
             raise Unanswered(
                 f'the reservations of Ironic do not answer to {method} '
-                f'{path}: {exc}. Look whether the API of Ironic is up, and '
+                f'{path}: {exc}. Check that the API of Ironic runs, and '
                 'try again') from exc
         raise _refusal(response, method, path)
 
@@ -248,7 +249,7 @@ def _refusal(response: Any, method: str, path: str) -> Exception:
     if refused is None:
         if response.status_code == 404:
             return Refused(
-                f'the Ironic that {method} {path} went to has no '
+                f'the API of Ironic that answered {method} {path} has no '
                 'reservations. Put "reservations" into [api] middleware of '
                 'ironic.conf on each of its API hosts, or set compute_driver '
                 'in nova.conf back to ironic.IronicDriver')
