@@ -20,7 +20,6 @@ import heapq
 import operator
 
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import bounds
 from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import placement_units
 from ironic_reservations.planner import plans
@@ -77,13 +76,13 @@ def explain(draft: timeline.Draft, template: placement_units.Unit
         capacity = draft.capacities[node]
         until = template.lets_go(capacity is not None)
         near = draft.between(node, template.start, until)
-        there = bounds.room(draft, node, near, template)
+        there = placement_units.room(draft, node, near, template)
         spells = _spells(draft, node, near, template, there)
         if not spells:
             continue
         if len(template.parts) > 1:
-            there = bounds.room(draft, node, near, placement_units.unit(
-                template.parts[:1], draft))
+            one = placement_units.unit(template.parts[:1], draft)
+            there = placement_units.room(draft, node, near, one)
         found.append(plans.HostShortage(node, there, spells))
         for each in near:
             if _in_the_way(each, spells):

@@ -145,7 +145,7 @@ class _Planner:
         if there < wanted:
             progress = _Progress(
                 served, not served.whole or reach.shares_may_move(
-                    self.draft, served.template.eligible,
+                    self._now, self.draft, served.template.eligible,
                     [each.template.eligible for each in self.served]))
             # 2. Refuse the minimum, if counting proves that it is too much.
             # Beyond the minimum, each unit that has a place is welcome.

@@ -48,37 +48,27 @@ def hosts(now: timeline.Timeline | timeline.Draft, eligible: int) -> int:
     return host_sets.mask(node for node, _ in rows(now, eligible))
 
 
-def shares_may_move(now: timeline.Timeline | timeline.Draft, eligible: int,
-                    placed: Iterable[int] = ()) -> bool:
+def shares_may_move(now: timeline.Timeline, draft: timeline.Draft,
+                    eligible: int, placed: Iterable[int]) -> bool:
     """Return whether a share of a compute host could make room.
 
-    If none can, shared hosts count as taken. In a draft, a booking is assumed
-    to be on any host that it may have.
+    If none can, shared hosts count as taken. A booking is assumed to be on any
+    host that it may have.
 
-    :param placed: the sets of hosts of the demands that a draft serves.
+    :param now: the timeline that the draft was made of.
+    :param placed: the sets of hosts of the demands that the draft serves.
     """
-    if not now.compute:
+    if not draft.compute:
         return False
-    base = now if isinstance(now, timeline.Timeline) else now.base
-    if base is not None:
-        found = _closure(
-            [*((leads, there if now is base else there | leads)
-               for leads, there in _leads(base).items()),
-             *((each, each) for each in placed)], eligible)
-        # A share that could make room leads to a compute host.
-        if not found & now.compute:
-            return False
-        reached: Iterable[tuple[int, tuple[bookings.Booking, ...]]] = (
-            (node, now.rows[node]) for node in host_sets.members(found))
-    else:
-        reached = rows(now, eligible)
-    for node, there in reached:
-        compute = bool(now.compute >> node & 1)
-        for booking in there:
-            if booking.amounts is not None and booking.movable and (
-                    compute or booking.eligible & now.compute):
-                return True
-    return False
+    found = _closure(
+        [*((leads, there | leads)
+           for leads, there in _leads(now).items()),
+         *((each, each) for each in placed)], eligible)
+    # A share that could make room leads to a compute host.
+    return bool(found & draft.compute) and any(
+        booking.amounts is not None and booking.movable
+        and (1 << node | booking.eligible) & draft.compute
+        for node in host_sets.members(found) for booking in draft.rows[node])
 
 
 def lets_go(now: timeline.Timeline, eligible: int) -> Sequence[int]:

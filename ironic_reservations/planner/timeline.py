@@ -135,10 +135,7 @@ class Timeline:
 
 @dataclasses.dataclass(slots=True)
 class Draft:
-    """A timeline that can be changed; a host's row is replaced as a whole.
-
-    :ivar base: the timeline that it was made of; ``None``: of none.
-    """
+    """A timeline that can be changed; a host's row is replaced as a whole."""
 
     capacities: Sequence[shares.Capacity | None]
     compute: int
@@ -148,7 +145,6 @@ class Draft:
     holders: list[tuple[_Holder, ...]]
     gaps: gaps_module.Gaps
     changed: set[int]
-    base: Timeline | None = None
 
     @classmethod
     def empty(cls, capacities: Sequence[shares.Capacity | None]) -> Draft:
@@ -166,14 +162,13 @@ class Draft:
         return cls(timeline.capacities, timeline.compute,
                    list(timeline.rows), list(timeline.starts),
                    list(timeline.untils), list(timeline.holders),
-                   timeline.gaps, set(timeline.changed), timeline)
+                   timeline.gaps, set(timeline.changed))
 
     def copy(self) -> Draft:
         """Return a copy."""
         return Draft(self.capacities, self.compute, list(self.rows),
                      list(self.starts), list(self.untils),
-                     list(self.holders), self.gaps, set(self.changed),
-                     self.base)
+                     list(self.holders), self.gaps, set(self.changed))
 
     def state(self, node: int) -> RowState:
         """Return the row of a host, for :meth:`restore`."""
@@ -301,8 +296,9 @@ class Draft:
             return self.rows[node][first:last]
         if self.free(node, start, until):
             return ()
-        return tuple([each for each in self.rows[node] if each.start < until
-                      and self.until(each, node) > start])
+        return tuple([each for each in self.rows[node]
+                      if each.start < until and (each.end > start or (
+                          each.amounts is None and each.until > start))])
 
     def is_shared(self, node: int) -> bool:
         """Return whether a host is shared at any time."""
@@ -337,7 +333,6 @@ class Draft:
             self.write(node, [booking for booking in self.rows[node]
                               if booking.id not in gone]
                        + new.get(node, []))
-
 
     def _insert(self, node: int, booking: bookings.Booking) -> None:
         """Place a booking on a node of Ironic.
@@ -408,11 +403,8 @@ def _check(node: int, capacity: shares.Capacity,
     Bookings that were there before may have no room, since the inventory
     may have shrunk, or a booking may be late.
     """
-    if not any(each.movable for each in there):
-        return
-    peaks = shares.peak(there, there[0].start)
-    if all(amount <= capacity.get(name, 0)
-           for name, amount in peaks.items()):
+    if not any(each.movable for each in there) or shares.roomy(
+            capacity, there):
         return
     known = {each.id: each for each in before}
     for each in there:
