@@ -207,8 +207,11 @@ def parts(rows: Sequence[Sequence[bookings.Booking]], numbers: Iterable[int],
             if whole(each.id) in names]
 
 
-#: By the uuid of each row, the row and its booking as they were drawn last.
-DrawnRows = dict[str, tuple[leases.NodeBooking, bookings.Booking]]
+#: By the uuid of each row, the row, the instances of its reservation, and its
+#: booking, as they were drawn last.
+DrawnRows = dict[str, tuple[
+    leases.NodeBooking, instance_reservations.InstanceReservation | None,
+    bookings.Booking]]
 
 
 def draw(host_state: HostState, number: int, now: datetime.datetime,
@@ -279,17 +282,18 @@ def _draw_rows(host_state: HostState, number: int, now: datetime.datetime,
         if wanted is not last:
             last, suitable = wanted, eligible(wanted)
         begun, (start, end) = row.begun, row.window
+        instances = host_state.instances.get(row.reservation_id)
         there = known.get(row.uuid)
         # A late booking is drawn each time, since its end moves.
-        if (there is not None and there[0] is row
+        if (there is not None and there[0] is row and there[1] is instances
                 and not (begun and end <= instant)
-                and there[1].movable == (not begun and start > instant)
-                and there[1].margin == margin
-                and there[1].eligible == suitable):
-            made = there[1]
+                and there[2].movable == (not begun and start > instant)
+                and there[2].margin == margin
+                and there[2].eligible == suitable):
+            made = there[2]
         else:
-            made = of_row(row, number, now, margin, suitable)
-            there = row, made
+            made = of_row(row, number, now, margin, suitable, instances)
+            there = row, instances, made
         drawn.append(made)
         if not (begun and end <= instant):
             kept[row.uuid] = there
@@ -314,16 +318,29 @@ def _rank(row: leases.NodeBooking, drawn: bookings.Booking,
 
 
 def of_row(row: leases.NodeBooking, number: int, now: datetime.datetime,
-           margin: int, eligible: int) -> bookings.Booking:
+           margin: int, eligible: int,
+           instances: instance_reservations.InstanceReservation | None = None
+           ) -> bookings.Booking:
     """Return the booking of one row, regardless of others on the host.
 
     :param margin: for cleaning, in microseconds.
+    :param instances: of its reservation; ``None``: it is for whole hosts.
     """
     start, end = _span(row, instants.instant(now))
     if row.begun and row.ends_at <= now:
         margin = max(margin, late(now) - end)
-    return bookings.Booking(name(row), start, end, number, eligible,
+    made = bookings.Booking(name(row), start, end, number, eligible,
                             _movable(row, now), margin)
+    return made if instances is None else seated(made, instances)
+
+
+def seated(booking: bookings.Booking,
+           wanted: instance_reservations.InstanceReservation
+           ) -> bookings.Booking:
+    """Return the booking of a host as one of an instance."""
+    return dataclasses.replace(
+        booking, amounts=wanted.need.amounts, group=wanted.reservation_id,
+        affinity=wanted.affinity)
 
 
 def _span(row: leases.NodeBooking, now: int) -> tuple[int, int]:
