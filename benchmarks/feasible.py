@@ -31,13 +31,13 @@ import random
 import time
 
 from benchmarks import judge
+from ironic_reservations.features.open_dates import make_way
 from ironic_reservations.features.open_dates import planning as slides
 from ironic_reservations.model import instants
 from ironic_reservations.model import inventories
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import host_sets
-from ironic_reservations.planner import make_way
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import shares

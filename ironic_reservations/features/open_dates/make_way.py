@@ -12,10 +12,10 @@
 
 """Makes room for a demand by bookings that may start at other times.
 
-It is the search by ejection (:mod:`.ejection`), in which some bookings have a
-window instead of a start: a booking that is ejected gets another host at its
-present start, or else another start within its window. It proves nothing, and
-is for nodes of Ironic only.
+It is the search by ejection (:mod:`~ironic_reservations.planner.ejection`), in
+which some bookings have a window instead of a start: a booking that is ejected
+gets another host at its present start, or else another start within its
+window. It proves nothing, and is for nodes of Ironic only.
 """
 
 from __future__ import annotations
