@@ -46,7 +46,7 @@ def room_left(draft: timeline.Draft, template: placement_units.Unit,
     """
     found = 0
     for node in host_sets.members(template.eligible):
-        until = template.lets_go(draft.capacities[node] is not None)
+        until = template.released_at(draft.capacities[node] is not None)
         found += placement_units.room(draft, node, [
             each for each in draft.between(node, template.start, until)
             if not placement_units.leaves(each, pinned)], template)

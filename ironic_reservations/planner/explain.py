@@ -74,7 +74,7 @@ def explain(draft: timeline.Draft, template: placement_units.Unit
     blockers: dict[str, bookings.Booking] = {}
     for node in host_sets.members(template.eligible):
         capacity = draft.capacities[node]
-        until = template.lets_go(capacity is not None)
+        until = template.released_at(capacity is not None)
         near = draft.between(node, template.start, until)
         there = placement_units.room(draft, node, near, template)
         spells = _spells(draft, node, near, template, there)
@@ -109,7 +109,7 @@ def _spells(draft: timeline.Draft, node: int,
                 template.start, template.end)
         near = whole
     # Bookings of whole hosts need no amounts: a host has room for one.
-    until = template.lets_go(capacity is not None)
+    until = template.released_at(capacity is not None)
     return tuple(shares.Spell(max(start, template.start), min(end, until))
                  for start, end in shares.runs(
                      (each.start, draft.until(each, node)) for each in near))

@@ -53,7 +53,7 @@ class Unit:
         """The instant from which a whole host is free again."""
         return self.end + self.margin
 
-    def lets_go(self, compute: bool) -> int:
+    def released_at(self, compute: bool) -> int:
         """Return when its place becomes available to others.
 
         :param compute: whether it is on a compute host.

@@ -25,6 +25,7 @@ from ironic_reservations.model import inventories
 from ironic_reservations.planner import availability
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import bounds
+from ironic_reservations.planner import hall
 from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import shares
 from ironic_reservations.planner import timeline
@@ -59,7 +60,6 @@ class Profile:
         if not found:
             return None
         return min(each[0] for each in found), max(each[1] for each in found)
-
 
     def most(self, demand: bookings.Demand) -> int | None:
         """Return how many hosts there are at most over a demand's window.
@@ -141,16 +141,14 @@ def _free(now: timeline.Timeline, demand: bookings.Demand) -> _Track:
     """Return the number of hosts without bookings that cannot leave them."""
     starts: list[int] = []
     untils: list[int] = []
+    captives = hall.Captives(demand.eligible)
     for node in host_sets.members(demand.eligible & ~now.compute):
-        last, leaves = demand.eligible, False
         for booking in now.rows[node]:
-            if booking.eligible is not last:
-                last = booking.eligible
-                leaves = bool(last & ~demand.eligible)
             # A booking that could have a share instead needs no host
             # of the set.
-            if not booking.movable or not leaves and (
-                    booking.amounts is None or not last & now.compute):
+            if captives.holds(booking) and (
+                    not booking.movable or booking.amounts is None
+                    or not booking.eligible & now.compute):
                 starts.append(booking.start)
                 untils.append(booking.end + booking.margin)
     for node in host_sets.members(demand.eligible & now.compute):
@@ -159,10 +157,10 @@ def _free(now: timeline.Timeline, demand: bookings.Demand) -> _Track:
                            if each.amounts is not None and not each.movable)
         starts.extend([run[0] for run in runs])
         untils.extend([run[1] for run in runs])
-        captives = [each for each in there if each.amounts is None and (
-            not each.movable or not each.eligible & ~demand.eligible)]
-        starts.extend([each.start for each in captives])
-        untils.extend([each.until for each in captives])
+        whole = [each for each in there
+                 if each.amounts is None and captives.holds(each)]
+        starts.extend([each.start for each in whole])
+        untils.extend([each.until for each in whole])
     instants, free = availability.steps(starts, untils,
                                         demand.eligible.bit_count())
     return _Track(instants[1:], free, demand.least)

@@ -71,7 +71,7 @@ def shares_may_move(now: timeline.Timeline, draft: timeline.Draft,
         for node in host_sets.members(found) for booking in draft.rows[node])
 
 
-def lets_go(now: timeline.Timeline, eligible: int) -> Sequence[int]:
+def releases(now: timeline.Timeline, eligible: int) -> Sequence[int]:
     """Return the instants at which room can appear for later windows.
 
     These are the ends of all bookings that moves can reach, in order.
@@ -79,7 +79,7 @@ def lets_go(now: timeline.Timeline, eligible: int) -> Sequence[int]:
     :param eligible: the set of hosts from which the moves start.
     """
     nodes = hosts(now, eligible)
-    known: Sequence[int] | None = now.known.get((lets_go, nodes))
+    known: Sequence[int] | None = now.known.get((releases, nodes))
     if known is not None:
         return known
     found: set[int] = set()
@@ -92,10 +92,10 @@ def lets_go(now: timeline.Timeline, eligible: int) -> Sequence[int]:
             for each in now.rows[node]:
                 if each.amounts is not None:
                     found.update((each.end, each.until))
-    return now.remember((lets_go, nodes), sorted(found))
+    return now.remember((releases, nodes), sorted(found))
 
 
-def begins(now: timeline.Timeline, eligible: int) -> Sequence[int]:
+def starts(now: timeline.Timeline, eligible: int) -> Sequence[int]:
     """Return the instants at which room can appear for earlier windows.
 
     These are the starts of all bookings that moves can reach, in order.
@@ -103,7 +103,7 @@ def begins(now: timeline.Timeline, eligible: int) -> Sequence[int]:
     :param eligible: the set of hosts from which the moves start.
     """
     nodes = hosts(now, eligible)
-    known: Sequence[int] | None = now.known.get((begins, nodes))
+    known: Sequence[int] | None = now.known.get((starts, nodes))
     if known is not None:
         return known
     found: set[int] = set()
@@ -111,7 +111,7 @@ def begins(now: timeline.Timeline, eligible: int) -> Sequence[int]:
         found.update(now.starts[node])
         if now.compute >> node & 1:
             found.update([each.start for each in now.rows[node]])
-    return now.remember((begins, nodes), sorted(found))
+    return now.remember((starts, nodes), sorted(found))
 
 
 def _closure(leads: Iterable[tuple[int, int]], eligible: int) -> int:

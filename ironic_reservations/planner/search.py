@@ -205,7 +205,7 @@ class _Problem:
         :param node: its host.
         """
         start, unit = self._units[count].start, self._units[count - 1]
-        until = unit.lets_go(self._rest.capacities[node] is not None)
+        until = unit.released_at(self._rest.capacities[node] is not None)
         then = {other: left for other, placed in taken.items() if (
             left := tuple([each for each in placed if each[0] > start]))}
         if until > start:

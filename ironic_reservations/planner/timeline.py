@@ -325,34 +325,10 @@ class Draft:
         for booking in arriving:
             new.setdefault(booking.node, []).append(booking)
         for node in out.keys() | new.keys():
-            if node not in out and len(new[node]) == 1 and (
-                    self.capacities[node] is None):
-                self._insert(node, new[node][0])
-                continue
             gone = out.get(node, set())
             self.write(node, [booking for booking in self.rows[node]
                               if booking.id not in gone]
                        + new.get(node, []))
-
-    def _insert(self, node: int, booking: bookings.Booking) -> None:
-        """Place a booking on a node of Ironic.
-
-        As :meth:`write` does, but faster.
-        """
-        starts, untils = self.starts[node], self.untils[node]
-        there = self.rows[node]
-        place = bisect.bisect_right(starts, booking.start)
-        before = place and untils[place - 1] > booking.start
-        if before or place < len(starts) and booking.until > starts[place]:
-            other = there[place - 1 if before else place]
-            raise ValueError(
-                f'The bookings {other.id} and {booking.id} of the host {node} '
-                'overlap. Plan the one that may move anew.')
-        row = (*there[:place], booking, *there[place:])
-        self.rows[node] = self.holders[node] = row
-        self.starts[node] = (*starts[:place], booking.start, *starts[place:])
-        self.untils[node] = (*untils[:place], booking.until, *untils[place:])
-        self.changed.add(node)
 
 
 def differing(after: Timeline | Draft, before: Timeline) -> Iterator[int]:
