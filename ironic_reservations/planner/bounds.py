@@ -252,7 +252,7 @@ def used(now: timeline.Timeline, eligible: int, needed: inventories.Amounts
                    if each.amounts is not None]
             have += max(capacity.get(name, 0), shares.peak(
                 [each for each in row if not each.movable],
-                _START).get(name, 0))
+                bookings.NEVER).get(name, 0))
             there = [(each, dict(each.amounts or ()).get(name, 0))
                      for each in row]
             windows = [(each.start, each.end, size) for each, size in there]
@@ -264,7 +264,3 @@ def used(now: timeline.Timeline, eligible: int, needed: inventories.Amounts
                     changes[start] = changes.get(start, 0) - size
                     changes[end] = changes.get(end, 0) + size
         yield have, changes, amount
-
-
-#: Earlier than anything that is planned.
-_START = -(1 << 80)

@@ -132,7 +132,7 @@ def _free(draft: timeline.Draft, demand: bookings.Demand,
     find = bisect.bisect_left
     for node in host_sets.members(hosts):
         place = find(all_starts[node], until)
-        since = all_untils[node][place - 1] if place else gaps.NEVER
+        since = all_untils[node][place - 1] if place else bookings.NEVER
         if since <= start:
             free.append((-since, node))
     free.sort()

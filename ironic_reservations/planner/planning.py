@@ -137,57 +137,62 @@ class _Planner:
                         missing // served.unit_size)
         meter.pay(eligible.bit_count())
         taken = served.unit_size * sum(count for _, count in found)
-        progress = None
-        if taken < missing:
-            progress = _Progress(
-                served, not served.whole or reach.shares_may_move(
-                    self._now, draft, eligible,
-                    [each.template.eligible for each in self.served]))
-            # 2. Refuse the minimum, if counting proves that it is too much.
-            # Beyond the minimum, each unit that has a place is welcome.
-            if wanted <= served.demand.least and not progress.shares_move:
-                lacking = proofs.too_few(draft, served, missing, meter,
-                                         self._limits)
-                if lacking is not None:
-                    return lacking
+        shares_move = taken < missing and (
+            not served.whole or reach.shares_may_move(
+                self._now, draft, eligible,
+                [each.template.eligible for each in self.served]))
+        # 2. Refuse the minimum, if counting proves that it is too much.
+        # Beyond the minimum, each unit that has a place is welcome.
+        if (taken < missing and wanted <= served.demand.least
+                and not shares_move):
+            lacking = proofs.too_few(draft, served, missing, meter,
+                                     self._limits)
+            if lacking is not None:
+                return lacking
         meter.pay(_TAKE * taken)
         served.take(draft, found)
-        if progress is None:
+        if taken == missing:
             return None
+        homes = swaps.Homes(draft, served.unit().parts[0], self._pinned)
         while served.count < wanted:
-            lacking = self._one_more(progress)
+            lacking = self._one_more(served, shares_move, homes)
             if lacking is not None:
                 return lacking
             served.count += served.unit_size
         return None
 
-    def _one_more(self, progress: _Progress) -> plans.Lacking | None:
+    def _one_more(self, served: served_module.Served, shares_move: bool,
+                  homes: swaps.Homes) -> plans.Lacking | None:
         """Find a place for one more unit by moving others.
 
         Exchanges come first: if all nodes are alike, and mostly
         otherwise, they find a place if there is one.
+
+        :param shares_move: whether moving shares could make room for it.
+        :param homes: the nodes for exchanges.
         """
-        draft, limits, served = self.draft, self._limits, progress.served
+        draft, limits = self.draft, self._limits
         pinned, meter = self._pinned, self._meter
         unit = served.unit()
         # 3. By exchanges between two nodes.
         if served.whole and meter.run(
                 budget.SWAP, budget.Budget(limits.swap), lambda steps:
-                progress.swap(draft, unit.parts[0], 1, pinned, steps)):
+                swaps.swap(draft, unit.parts[0], homes, 1, pinned, steps)):
             return None
         # 4. Refuse, if it can be proved that there is no place.
         lacking = (
             proofs.shortage_with_shares(draft, served, pinned, meter)
-            if progress.shares_move
+            if shares_move
             else proofs.shortage(draft, unit, meter, limits))
         if lacking is not None:
             return lacking
         # 5. By exchanges on more nodes.
         if served.whole and meter.run(
                 budget.SWAP, budget.Budget(limits.swap), lambda steps:
-                progress.swap(draft, unit.parts[0], _HOMES, pinned, steps)):
+                swaps.swap(draft, unit.parts[0], homes, _HOMES, pinned,
+                           steps)):
             return None
-        progress.homes = None
+        homes.forget()
         # 6. By ejecting the bookings in the way.
         if meter.run(budget.EJECT, self._ejections, lambda steps:
                      ejection.eject(draft, unit, pinned, steps),
@@ -205,30 +210,3 @@ class _Planner:
             case search.Outcome.NONE:
                 return plans.Lacking(plans.Cause.NO_ASSIGNMENT)
         return plans.Lacking(plans.Cause.SEARCH_LIMIT)
-
-
-class _Progress:
-    """A demand for which bookings have to move.
-
-    :ivar shares_move: whether moving shares could make room for it.
-    :ivar homes: the nodes for exchanges; ``None``: not known.
-    """
-
-    def __init__(self, served: served_module.Served,
-                 shares_move: bool) -> None:
-        self.served = served
-        self.shares_move = shares_move
-        self.homes: swaps.Homes | None = None
-
-    def swap(self, draft: timeline.Draft, wanted: bookings.Booking,
-             count: int, pinned: frozenset[str],
-             steps: budget.Budget) -> bool:
-        """Place a booking by exchanges; return whether it was possible."""
-        if steps.left <= 0:
-            return False
-        try:
-            if self.homes is None:
-                self.homes = swaps.Homes(draft, wanted, pinned, steps)
-        except budget.Exhausted:
-            return False
-        return swaps.swap(draft, wanted, self.homes, count, pinned, steps)

@@ -20,12 +20,9 @@ import itertools
 import math
 import operator
 
+from ironic_reservations.planner import bookings
 from ironic_reservations.planner import places
 from ironic_reservations.planner import shares
-
-#: Earlier than anything that is planned.
-_START = -(1 << 80)
-
 
 #: A class, the amount that is missing, since when, and the weight of each unit
 #: of it: for how long it is missing, as a part of the capacity.
@@ -54,7 +51,7 @@ class Row:
         self._capacity = capacity
         self._pieces = there = sorted(there, key=_start)
         self._wholes = sum(each.unit.amounts is None for each in there)
-        self._times = sorted({_START, *[each.start for each in there],
+        self._times = sorted({bookings.NEVER, *[each.start for each in there],
                               *[_until(each) for each in there]})
         self._there: list[list[places.Piece]] = [[] for _ in self._times]
         changes: dict[str, list[int]] = {
