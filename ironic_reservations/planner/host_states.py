@@ -97,15 +97,12 @@ class HostState:
         return min((row.window[1] for row, _ in self.promised if row.begun),
                    default=bookings.FOREVER)
 
-    def unfit(self) -> str | None:
-        """Return why the host cannot be used for new bookings, in words.
-
-        :returns: ``None``: it can.
-        """
-        return self._unfit
-
     @functools.cached_property
-    def _unfit(self) -> str | None:
+    def unfit(self) -> str | None:
+        """Why the host cannot be used for new bookings, in words.
+
+        ``None``: it can.
+        """
         return self.closed() or self._unusable() or self._taken()
 
     def closed(self) -> str | None:
@@ -144,7 +141,7 @@ class HostState:
 
     def _taken(self) -> str | None:
         node = self.host.node
-        if self.promised_now():
+        if self.promised_now:
             # A deployment there ends with its lease.
             return None
         # Requests in flight that belong to a window end with it.
@@ -162,21 +159,16 @@ class HostState:
         """Return whether the host can be used at once."""
         node = self.host.node
         if node.compute:
-            return self.unfit() is None
+            return self.unfit is None
         return (node_condition.of(node) is node_condition.Condition.USABLE
-                and not self.promised_now() and not self.maintained())
-
-    def promised_now(self) -> bool:
-        """Return whether a lease that has started has the node."""
-        return self._promised_now
+                and not self.promised_now and not self.maintained())
 
     @functools.cached_property
-    def _promised_now(self) -> bool:
+    def promised_now(self) -> bool:
+        """Whether a lease that has started has the node."""
         planned = leases.BookingState.PLANNED
-        for booking, _ in self.promised:
-            if booking.state is not planned:
-                return True
-        return False
+        return any(booking.state is not planned
+                   for booking, _ in self.promised)
 
 
 #: Separates the id of a booking and the number of a part of it.
@@ -231,7 +223,7 @@ def draw(host_state: HostState, number: int, now: datetime.datetime,
     :param known: the rows of this host as they were drawn last; they are not
         drawn again if neither they nor the time have changed them.
     """
-    if host_state.unfit():
+    if host_state.unfit:
         return [bookings.Booking(f'unfit/{number}', *ALWAYS, number,
                                  1 << number, False)]
     drawn = _draw_rows(host_state, number, now, margin, eligible,
@@ -375,7 +367,7 @@ def turn(host_state: HostState, now: datetime.datetime) -> int | None:
 def stranded(host_state: HostState, now: datetime.datetime
              ) -> list[tuple[leases.NodeBooking, requirements.Requirement]]:
     """Return the bookings that are planned and cannot start on a host."""
-    if host_state.unfit() is None:
+    if host_state.unfit is None:
         if instants.instant(now) < host_state.orderly_until:
             return []
         homeless = _homeless(host_state, now)

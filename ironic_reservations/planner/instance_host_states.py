@@ -65,7 +65,7 @@ def draw(here: host_states.HostState, number: int, now: datetime.datetime,
 
 def _is_shared(here: host_states.HostState) -> bool:
     """Return whether a host is a compute host that can be used."""
-    return here.host.node.compute and here.unfit() is None
+    return here.host.node.compute and here.unfit is None
 
 
 def _capacity(here: host_states.HostState) -> shares.Capacity:
