@@ -71,9 +71,7 @@ class Profile:
 def of(now: timeline.Timeline, demand: bookings.Demand) -> Profile:
     """Return the profile of a demand."""
     key = (of, demand.eligible, demand.amounts, demand.affinity, demand.least)
-    known: Profile | None = now.known.get(key)
-    return known if known is not None else now.remember(
-        key, _of(now, demand))
+    return now.once(key, lambda: _of(now, demand))
 
 
 def _of(now: timeline.Timeline, demand: bookings.Demand) -> Profile:

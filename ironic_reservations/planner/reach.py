@@ -42,9 +42,8 @@ def rows(now: timeline.Timeline | timeline.Draft, eligible: int
 def hosts(now: timeline.Timeline | timeline.Draft, eligible: int) -> int:
     """Return the set of all hosts that a chain of moves could reach."""
     if isinstance(now, timeline.Timeline):
-        known: int | None = now.known.get(('reached', eligible))
-        return known if known is not None else now.remember(
-            ('reached', eligible), _closure(_leads(now).items(), eligible))
+        return now.once((hosts, eligible), lambda: _closure(
+            _leads(now).items(), eligible))
     return host_sets.mask(node for node, _ in rows(now, eligible))
 
 
@@ -79,20 +78,20 @@ def releases(now: timeline.Timeline, eligible: int) -> Sequence[int]:
     :param eligible: the set of hosts from which the moves start.
     """
     nodes = hosts(now, eligible)
-    known: Sequence[int] | None = now.known.get((releases, nodes))
-    if known is not None:
-        return known
+    return now.once((releases, nodes), lambda: _releases(now, nodes))
+
+
+def _releases(now: timeline.Timeline, nodes: int) -> Sequence[int]:
     found: set[int] = set()
     for node in host_sets.members(nodes):
         found.update(now.untils[node])
-    if nodes & now.compute:
-        # A share may be on a node, too, and move from it to a host that
-        # needs no time for cleaning.
-        for node in host_sets.members(nodes):
+        if nodes & now.compute:
+            # A share may be on a node, too, and move from it to a host that
+            # needs no time for cleaning.
             for each in now.rows[node]:
                 if each.amounts is not None:
                     found.update((each.end, each.until))
-    return now.remember((releases, nodes), sorted(found))
+    return sorted(found)
 
 
 def starts(now: timeline.Timeline, eligible: int) -> Sequence[int]:
@@ -103,15 +102,9 @@ def starts(now: timeline.Timeline, eligible: int) -> Sequence[int]:
     :param eligible: the set of hosts from which the moves start.
     """
     nodes = hosts(now, eligible)
-    known: Sequence[int] | None = now.known.get((starts, nodes))
-    if known is not None:
-        return known
-    found: set[int] = set()
-    for node in host_sets.members(nodes):
-        found.update(now.starts[node])
-        if now.compute >> node & 1:
-            found.update([each.start for each in now.rows[node]])
-    return now.remember((starts, nodes), sorted(found))
+    return now.once((starts, nodes), lambda: sorted({
+        each.start for node in host_sets.members(nodes)
+        for each in now.rows[node]}))
 
 
 def _closure(leads: Iterable[tuple[int, int]], eligible: int) -> int:
@@ -137,9 +130,10 @@ def _closure(leads: Iterable[tuple[int, int]], eligible: int) -> int:
 def _leads(now: timeline.Timeline) -> Mapping[int, int]:
     """Return where the bookings are that may move to a set of hosts, by set.
     """
-    known: Mapping[int, int] | None = now.known.get(_leads)
-    if known is not None:
-        return known
+    return now.once(_leads, lambda: _leads_of(now))
+
+
+def _leads_of(now: timeline.Timeline) -> Mapping[int, int]:
     # By the identity of a set, since hashing a large one is slow, and
     # mostly bookings share one object.
     nodes: dict[int, tuple[int, list[int]]] = {}
@@ -153,4 +147,4 @@ def _leads(now: timeline.Timeline) -> Mapping[int, int]:
     found: dict[int, int] = {}
     for leads, there in nodes.values():
         found[leads] = found.get(leads, 0) | host_sets.mask(there)
-    return now.remember(_leads, found)
+    return found

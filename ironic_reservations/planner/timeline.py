@@ -102,14 +102,17 @@ class Timeline:
         """The number of hosts."""
         return len(self.rows)
 
-    def remember(self, key: object, found: _Found) -> _Found:
-        """Keep a result that has been computed from it, and return it.
+    def once(self, key: object, compute: Callable[[], _Found]) -> _Found:
+        """Return a result that is computed from it, and then kept.
 
         :param key: the subject of the result, its key in ``known``.
         """
-        if len(self.known) >= _KNOWN:
-            self.known.clear()
-        self.known[key] = found
+        found: _Found | None = self.known.get(key)
+        if found is None:
+            found = compute()
+            if len(self.known) >= _KNOWN:
+                self.known.clear()
+            self.known[key] = found
         return found
 
     def promised(self) -> Iterator[bookings.Booking]:
