@@ -226,7 +226,7 @@ class Draft:
         :raises ValueError: it is booked as a whole and otherwise at the same
             time, or has no room for a movable share that was not there before.
         """
-        self._replace(node, row, _check)
+        self._replace(node, row, True)
 
     def draw(self, node: int, row: Iterable[bookings.Booking]) -> None:
         """Replace all bookings of a host by those of the database.
@@ -237,10 +237,10 @@ class Draft:
         :raises ValueError: it is booked as a whole and otherwise at the same
             time.
         """
-        self._replace(node, row, None)
+        self._replace(node, row, False)
 
     def _replace(self, node: int, row: Iterable[bookings.Booking],
-                 check: _Check | None) -> None:
+                 checked: bool) -> None:
         there = tuple(sorted(row, key=_start))
         holders: tuple[_Holder, ...] = there
         capacity = self.capacities[node]
@@ -249,8 +249,8 @@ class Draft:
             untils = tuple([each.end + each.margin for each in there])
         else:
             sharing = [each for each in there if each.amounts is not None]
-            if sharing and check is not None:
-                check(node, capacity, self.rows[node], sharing)
+            if sharing and checked:
+                _check(node, capacity, self.rows[node], sharing)
             windows = _windows(there, sharing)
             starts = tuple([each[0] for each in windows])
             untils = tuple([each[1] for each in windows])
@@ -344,12 +344,6 @@ def differing(after: Timeline | Draft, before: Timeline) -> Iterator[int]:
     for node in nodes:
         if after.rows[node] is not before.rows[node]:
             yield node
-
-
-#: Raises if a row is not allowed; called with the number of the host, its
-#: capacity, all its bookings before, and its shares after.
-_Check = Callable[[int, shares.Capacity, Sequence[bookings.Booking],
-                   Sequence[bookings.Booking]], None]
 
 
 def _start(booking: bookings.Booking) -> int:
