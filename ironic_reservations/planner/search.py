@@ -113,10 +113,10 @@ def _involved(draft: timeline.Draft, wanted: placement_units.Unit,
 class _Problem:
     """Units to place, in the order of their starts.
 
-    :ivar hosts: for each unit, the hosts with room beside bookings that stay,
-        its present one first.
-    :ivar cell_of: for each host, the number of its set of hosts that are
-        equivalent for every unit.
+    :ivar domains: for each unit, the hosts with room beside bookings that
+        stay.
+    :ivar cells: sets of hosts that are equivalent for every unit.
+    :ivar cell_of: for each host, the number of its set.
     """
 
     def __init__(self, draft: timeline.Draft,
@@ -125,16 +125,16 @@ class _Problem:
         self._units = units
         self._rest = placement_units.without(draft, units)
         known: dict[placement_units.Unit, int] = {}
-        self._hosts: list[Sequence[int]] = []
+        self._domains: list[int] = []
         for each in units:
             alike = dataclasses.replace(each, parts=())
             if alike not in known:
                 known[alike] = self._domain(each, steps)
-            self._hosts.append(sorted(
-                host_sets.members(known[alike]), key=each.node.__ne__))
-        self._cell_of = {node: number for number, cell in enumerate(
-            self._cells(known.values(), steps))
-            for node in host_sets.members(cell)}
+            self._domains.append(known[alike])
+        self._cells = self._split(known.values(), steps)
+        self._cell_of = {node: number
+                         for number, cell in enumerate(self._cells)
+                         for node in host_sets.members(cell)}
 
     def _domain(self, unit: placement_units.Unit, steps: budget.Budget) -> int:
         members = host_sets.members(unit.eligible)
@@ -143,8 +143,9 @@ class _Problem:
             node for node in members
             if placement_units.takes(self._rest, node, unit))
 
-    def _cells(self, domains: Collection[int],
+    def _split(self, domains: Collection[int],
                steps: budget.Budget) -> list[int]:
+        """Return sets of hosts that are equivalent for every unit."""
         cells = self._alike(functools.reduce(operator.or_, domains))
         for domain in domains:
             steps.spend(1 + len(cells) // _EXAMINED)
@@ -162,7 +163,7 @@ class _Problem:
         alike: dict[object, list[int]] = {}
         for node in host_sets.members(nodes):
             capacity = self._rest.capacities[node]
-            key = capacity and (
+            key = None if capacity is None else (
                 frozenset(capacity.items()),
                 tuple(sorted((each.start, each.end, each.amounts or ())
                              for each in shares.between(
@@ -220,10 +221,19 @@ class _Problem:
                                     for node, placed in taken.items()]))
 
     def _choices(self, count: int, taken: _Taken) -> Iterator[int]:
-        """Yield the hosts to try for the next unit, one of each kind."""
-        unit = self._units[count]
+        """Yield the hosts to try for the next unit, one of each kind.
+
+        Its present host comes first, then hosts in use, then an unused one of
+        each cell.
+        """
+        unit, domain = self._units[count], self._domains[count]
+        unused = domain & ~host_sets.mask(taken)
         seen: set[tuple[int, tuple[_Placed, ...]]] = set()
-        for node in self._hosts[count]:
+        for node in (unit.node, *taken, *[
+                (there & -there).bit_length() - 1
+                for cell in self._cells if (there := unused & cell)]):
+            if node < 0 or not domain >> node & 1:
+                continue
             placed = taken.get(node, ())
             kind = self._cell_of[node], placed
             if kind not in seen:
