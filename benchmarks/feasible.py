@@ -22,6 +22,7 @@ alone is measured: no database, no HTTP, one processor.
 from __future__ import annotations
 
 import argparse
+import collections
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -31,13 +32,13 @@ import random
 import time
 
 from benchmarks import judge
+from ironic_reservations.features.open_dates import make_way
 from ironic_reservations.features.open_dates import planning as slides
 from ironic_reservations.model import instants
 from ironic_reservations.model import inventories
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import host_sets
-from ironic_reservations.planner import make_way
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import shares
@@ -377,6 +378,40 @@ def play(case: Case, outcome: Outcome,
     return asker
 
 
+def ask_for_more(case: Case, asker: _Asker, count: int,
+                 outcome: More) -> None:
+    """Ask for parts of a packing once more, each at another time.
+
+    :param asker: who has asked for the packing.
+    """
+    chance = random.Random(f'{count} more {len(case.requests)}')
+    for number in range(count):
+        each = chance.choice(case.requests)
+        length = each.end - each.start
+        start = _SLOT * chance.randint(0, _HORIZON - length // _SLOT)
+        begun = time.process_time()
+        outcome.causes[asker.ask(dataclasses.replace(
+            each, id=f'more {number}', start=start, end=start + length))] += 1
+        outcome.seconds += time.process_time() - begun
+
+
+@dataclasses.dataclass
+class More:
+    """What became of requests for which there may be no place.
+
+    :ivar causes: why how many were refused; ``None``: they were not.
+    """
+
+    causes: collections.Counter[plans.Cause | None] = dataclasses.field(
+        default_factory=collections.Counter)
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        return (f'    more: {self.causes[None]} served, ' + ', '.join(
+            f'{self.causes[cause]} {cause}' for cause in plans.Cause)
+            + f', {self.seconds:.2f} s')
+
+
 def _weight(demand: bookings.Demand) -> int:
     """Return the time that a request is for, times its VCPUs."""
     length = demand.end - demand.start
@@ -397,6 +432,9 @@ def main(arguments: Sequence[str]) -> None:
         parser.add_argument(f'--{step}', type=int,
                             default=getattr(planning.LIMITS, step),
                             help=f'steps of {what}; 0: without')
+    parser.add_argument('--more', type=int, default=0,
+                        help='so many requests after each packing, for which '
+                             'there may be no place; on small fleets, too')
     parser.add_argument('--judge', type=float, metavar='SECONDS',
                         help='have OR-tools look for what was refused, so '
                              'long for each')
@@ -411,13 +449,18 @@ def main(arguments: Sequence[str]) -> None:
     print(f'{"":34} {"requests":>8} {"search_limit":>22} '
           f'{"falsely proved":>22} {"p50 s":>7} {"p95 s":>7} {"max s":>7} '
           f'{"sum s":>7} {"moves":>7}')
-    for title, draw, count, used in _KINDS:
+    for title, draw, count, used in (*_SMALL, *_KINDS) if given.more else (
+            _KINDS):
         if given.only not in title:
             continue
-        outcome = Outcome()
+        outcome, more = Outcome(), More()
         for seed in range(given.seeds):
-            play(draw(count, used, seed), outcome, limits, given.bounded)
+            case = draw(count, used, seed)
+            asker = play(case, outcome, limits, given.bounded)
+            ask_for_more(case, asker, given.more, more)
         print(_line(title, outcome), flush=True)
+        if given.more:
+            print(more, flush=True)
         if given.judge is not None:
             print(_judged(outcome, given.judge), flush=True)
 
@@ -436,6 +479,12 @@ _KINDS: tuple[tuple[str, Callable[[int, float, int], Case], int, float],
     ('30 nodes, 98 % used, some open', open_nodes, 30, 0.98),
     ('20 compute hosts, 85 %, some open', open_compute_hosts, 20, 0.85),
     ('30 nodes, 94 % used, with pins', pinned_nodes, 30, 0.94))
+#: Those in which a search through all assignments may end.
+_SMALL = (
+    ('4 nodes, 80 % used', nodes, 4, 0.80),
+    ('8 nodes, 80 % used', nodes, 8, 0.80),
+    ('8 nodes, 94 % used, with pins', pinned_nodes, 8, 0.94),
+    ('3 compute hosts, 85 % used', compute_hosts, 3, 0.85))
 
 
 def _line(title: str, outcome: Outcome) -> str:

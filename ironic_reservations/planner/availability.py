@@ -19,11 +19,9 @@ import collections
 from collections.abc import Iterable
 import dataclasses
 
+from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import timeline
-
-#: Earlier than any instant in use.
-_NEVER = -(1 << 80)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -95,7 +93,7 @@ def steps(starts: Iterable[int], untils: Iterable[int],
     # Most bookings start at round hours, so there are far fewer instants
     # than bookings, and counting is faster than sorting.
     begin, finish = collections.Counter(starts), collections.Counter(untils)
-    instants, counts = [_NEVER], [capacity]
+    instants, counts = [bookings.NEVER], [capacity]
     free = capacity
     for at in sorted(begin.keys() | finish.keys()):
         change = finish.get(at, 0) - begin.get(at, 0)

@@ -20,6 +20,8 @@ from ironic_reservations.model import inventories
 
 #: Later than anything that is planned.
 FOREVER = 1 << 62
+#: Earlier than anything that is planned, and than ``-FOREVER``.
+NEVER = -(1 << 80)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -46,33 +46,13 @@ def room_left(draft: timeline.Draft, template: placement_units.Unit,
     """
     found = 0
     for node in host_sets.members(template.eligible):
-        staying = [each for each in draft.rows[node]
-                   if not each.movable or (
-                       each.affinity is True and each.group in pinned)]
-        found += room(draft, node, staying, template)
+        until = template.released_at(draft.capacities[node] is not None)
+        found += placement_units.room(draft, node, [
+            each for each in draft.between(node, template.start, until)
+            if not placement_units.leaves(each, pinned)], template)
         if found >= count:
             return count
     return found
-
-
-def room(draft: timeline.Draft, node: int, staying: Sequence[bookings.Booking],
-         template: placement_units.Unit) -> int:
-    """Return how many units like one fit beside some bookings of a host."""
-    capacity = draft.capacities[node]
-    until = template.lets_go(capacity is not None)
-    near = [each for each in staying
-            if each.start < until
-            and template.start < draft.until(each, node)]
-    if capacity is None or template.amounts is None:
-        return not near
-    if any(each.amounts is None or (
-            template.apart and each.group == template.apart)
-           for each in near):
-        return 0
-    near.sort(key=operator.attrgetter('start'))
-    found = shares.room(capacity, near, template.amounts, template.start,
-                        template.end)
-    return min(1, found) if template.apart else found
 
 
 class Fullness:
@@ -272,7 +252,7 @@ def used(now: timeline.Timeline, eligible: int, needed: inventories.Amounts
                    if each.amounts is not None]
             have += max(capacity.get(name, 0), shares.peak(
                 [each for each in row if not each.movable],
-                _START).get(name, 0))
+                bookings.NEVER).get(name, 0))
             there = [(each, dict(each.amounts or ()).get(name, 0))
                      for each in row]
             windows = [(each.start, each.end, size) for each, size in there]
@@ -284,7 +264,3 @@ def used(now: timeline.Timeline, eligible: int, needed: inventories.Amounts
                     changes[start] = changes.get(start, 0) - size
                     changes[end] = changes.get(end, 0) + size
         yield have, changes, amount
-
-
-#: Earlier than anything that is planned.
-_START = -(1 << 80)

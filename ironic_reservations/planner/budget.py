@@ -47,7 +47,7 @@ class Limits:
     :ivar eject: hosts examined by the search by ejection, for all demands of a
         request.
     :ivar offers: starts tried for each counter-offer.
-    :ivar doubts: starts without a proof that are skipped for it.
+    :ivar unproved: starts refused without a proof that are skipped for it.
     :ivar together: the units of work of all plans for one search for a start.
     :ivar offer: the units of work of all plans for one counter-offer.
     :ivar request: the work that the request may still cause; ``None``: it is
@@ -59,7 +59,7 @@ class Limits:
     search: int = 20_000
     eject: int = 300_000
     offers: int = 32
-    doubts: int = 3
+    unproved: int = 3
     together: int = 200_000
     offer: int = 100_000
     request: Work | None = None

@@ -18,6 +18,7 @@ moved to other nodes, if all of these leases can be kept.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -106,19 +107,7 @@ def clear_node(now: timeline.Timeline, node: int, start: int, end: int,
         *(each for each in now.rows[node]
           if draft.until(each, node) <= start or each.start >= end),
         bookings.Booking(f'{_TAKEN}/0', start, end, node, 1 << node, False)])
-    taken = draft.timeline()
-    leaving = sorted(leaving, key=operator.attrgetter('start', 'id'))
-    outcome = planning.plan(taken, leaving, limits)
-    if isinstance(outcome, plans.Plan):
-        return Cleared(outcome.timeline)
-    homeless = set()
-    for demand in leaving:
-        outcome = planning.plan(taken, [demand], limits)
-        if isinstance(outcome, plans.Plan):
-            taken = outcome.timeline
-        else:
-            homeless.add(demand.id)
-    return Cleared(taken, frozenset(homeless))
+    return _rehomed(draft.timeline(), (), dict.fromkeys(leaving, ()), limits)
 
 
 def clear_windows(now: timeline.Timeline,
@@ -134,21 +123,36 @@ def clear_windows(now: timeline.Timeline,
     :param leaving: bookings in the windows that have not started, as demands
         for other nodes, with the ids of the bookings.
     """
-    names = {name for each in leaving.values() for name in each}
-    taken = _taken(now, windows, names)
+    return _rehomed(_taken(now, windows, _names(leaving)), windows, leaving,
+                    planning.LIMITS)
+
+
+def _rehomed(taken: timeline.Timeline, nodes: Collection[int],
+             leaving: Mapping[bookings.Demand, Sequence[str]],
+             limits: budget.Limits) -> Cleared:
+    """Find places for demands: for all of them, or else for one by one.
+
+    :param nodes: where bookings of the demands are, which they replace.
+    :param leaving: the demands, with the ids of these bookings.
+    """
     demands = sorted(leaving, key=operator.attrgetter('start', 'id'))
-    outcome = planning.plan(_without(taken, windows, names), demands)
+    outcome = planning.plan(_without(taken, nodes, _names(leaving)), demands,
+                            limits)
     if isinstance(outcome, plans.Plan):
         return Cleared(outcome.timeline)
     homeless = set()
     for demand in demands:
-        outcome = planning.plan(_without(taken, windows, set(
-            leaving[demand])), [demand])
+        outcome = planning.plan(_without(
+            taken, nodes, set(leaving[demand])), [demand], limits)
         if isinstance(outcome, plans.Plan):
             taken = outcome.timeline
         else:
             homeless.add(demand.id)
     return Cleared(taken, frozenset(homeless))
+
+
+def _names(leaving: Mapping[bookings.Demand, Sequence[str]]) -> set[str]:
+    return {name for each in leaving.values() for name in each}
 
 
 def vacated(now: timeline.Timeline, windows: Mapping[int, tuple[int, int]],

@@ -37,7 +37,6 @@ from collections.abc import Sequence
 import math
 import operator
 
-from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import exclusive_row
 from ironic_reservations.planner import host_sets
@@ -73,13 +72,7 @@ def eject(draft: timeline.Draft, wanted: placement_units.Unit,
                  _piece(draft, wanted, True, shared), steps)
     if found is None:
         return False
-    arriving: list[bookings.Booking] = []
-    leaving: list[bookings.Booking] = []
-    for each in found:
-        arriving.extend(each.what.on(each.node))
-        if each.home >= 0:
-            leaving.extend(each.what.parts)
-    draft.put(arriving, leaving)
+    placement_units.place(draft, [(each.unit, each.node) for each in found])
     return True
 
 
@@ -127,9 +120,8 @@ def _piece(draft: timeline.Draft, unit: placement_units.Unit,
                  if capacity.get(name)]
         if parts:
             part = min(1.0, sum(parts) / len(parts))
-    return places.Piece(unit, unit.start, unit.end, unit.until,
-                        host_sets.members(unit.eligible), unit.node, movable,
-                        part, _SHARED if shared else _EXCLUSIVE)
+    return places.Piece(unit, host_sets.members(unit.eligible), movable, part,
+                        _SHARED if shared else _EXCLUSIVE)
 
 
 class Rows(dict[int, places.Row]):

@@ -174,6 +174,6 @@ class Row:
 def _may_go(there: Sequence[places.Piece], node: int) -> bool:
     """Return whether pieces may leave their host for another one."""
     for each in there:
-        if each.weight == math.inf or not each.what.eligible >> node & 1:
+        if each.weight == math.inf or not each.unit.eligible >> node & 1:
             return False
     return True

@@ -20,7 +20,6 @@ import heapq
 import operator
 
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import bounds
 from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import placement_units
 from ironic_reservations.planner import plans
@@ -75,15 +74,15 @@ def explain(draft: timeline.Draft, template: placement_units.Unit
     blockers: dict[str, bookings.Booking] = {}
     for node in host_sets.members(template.eligible):
         capacity = draft.capacities[node]
-        until = template.lets_go(capacity is not None)
+        until = template.released_at(capacity is not None)
         near = draft.between(node, template.start, until)
-        there = bounds.room(draft, node, near, template)
+        there = placement_units.room(draft, node, near, template)
         spells = _spells(draft, node, near, template, there)
         if not spells:
             continue
         if len(template.parts) > 1:
-            there = bounds.room(draft, node, near, placement_units.unit(
-                template.parts[:1], draft))
+            one = placement_units.unit(template.parts[:1], draft)
+            there = placement_units.room(draft, node, near, one)
         found.append(plans.HostShortage(node, there, spells))
         for each in near:
             if _in_the_way(each, spells):
@@ -110,7 +109,7 @@ def _spells(draft: timeline.Draft, node: int,
                 template.start, template.end)
         near = whole
     # Bookings of whole hosts need no amounts: a host has room for one.
-    until = template.lets_go(capacity is not None)
+    until = template.released_at(capacity is not None)
     return tuple(shares.Spell(max(start, template.start), min(end, until))
                  for start, end in shares.runs(
                      (each.start, draft.until(each, node)) for each in near))

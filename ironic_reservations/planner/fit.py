@@ -62,11 +62,9 @@ def _on_shared(draft: timeline.Draft, demand: bookings.Demand,
     others stay free for whole bookings, and then the fullest.
     """
     found = []
-    assert template.amounts is not None
     for node in host_sets.members(template.eligible & draft.compute):
-        room = placement_units.room(draft, node, template.amounts,
-                                    template.start, template.end,
-                                    template.apart)
+        room = placement_units.room(draft, node, draft.between(
+            node, template.start, template.end), template)
         if room:
             found.append((not demand.preferred >> node & 1,
                           not draft.is_shared(node), room, node))
@@ -134,7 +132,7 @@ def _free(draft: timeline.Draft, demand: bookings.Demand,
     find = bisect.bisect_left
     for node in host_sets.members(hosts):
         place = find(all_starts[node], until)
-        since = all_untils[node][place - 1] if place else gaps.NEVER
+        since = all_untils[node][place - 1] if place else bookings.NEVER
         if since <= start:
             free.append((-since, node))
     free.sort()

@@ -26,9 +26,8 @@ from collections.abc import Sequence
 import dataclasses
 
 from ironic_reservations.model import instants
+from ironic_reservations.planner import bookings
 
-#: The beginning of a gap without an earlier booking.
-NEVER = -(1 << 80)
 #: The length of the spans of time by which gaps are grouped.
 _SPAN = 6 * 3600 * instants.SECOND
 
@@ -93,7 +92,7 @@ class Gaps:
 
 def _begins(starts: tuple[int, ...], untils: tuple[int, ...]) -> set[int]:
     """Return the starts of the gaps of a host."""
-    found = {NEVER, *untils}
+    found = {bookings.NEVER, *untils}
     # There is no gap between adjacent bookings.
     found.difference_update(starts)
     return found

@@ -58,7 +58,7 @@ def count(draft: timeline.Draft, wanted: bookings.Booking, needed: int,
     :param needed: the number of bookings, none of which is in the draft.
     :returns: ``None`` if enough nodes are left, or the steps ran out.
     """
-    captive = _Captive(wanted.eligible)
+    captives = Captives(wanted.eligible)
     starts: list[int] = []
     untils: list[int] = []
     try:
@@ -67,7 +67,7 @@ def count(draft: timeline.Draft, wanted: bookings.Booking, needed: int,
             first, last = _window(draft, node, wanted)
             steps.spend(1 + last - first)
             for place in range(first, last):
-                if captive.holds(draft.holders[node][place]):
+                if captives.holds(draft.holders[node][place]):
                     starts.append(max(draft.starts[node][place],
                                       wanted.start))
                     untils.append(draft.untils[node][place])
@@ -86,7 +86,7 @@ def count(draft: timeline.Draft, wanted: bookings.Booking, needed: int,
         place = bisect.bisect_right(draft.starts[node], at) - 1
         if place >= 0 and draft.untils[node][place] > at:
             holder = draft.holders[node][place]
-            if holder is not None and captive.holds(holder):
+            if holder is not None and captives.holds(holder):
                 holders.append(holder)
     return Shortage(at, wanted.eligible, tuple(holders), needed - left)
 
@@ -100,7 +100,7 @@ def _window(draft: timeline.Draft, node: int,
                                last), last
 
 
-class _Captive:
+class Captives:
     """The bookings that cannot leave a set of nodes."""
 
     def __init__(self, nodes: int) -> None:

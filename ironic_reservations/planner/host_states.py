@@ -97,15 +97,12 @@ class HostState:
         return min((row.window[1] for row, _ in self.promised if row.begun),
                    default=bookings.FOREVER)
 
-    def unfit(self) -> str | None:
-        """Return why the host cannot be used for new bookings, in words.
-
-        :returns: ``None``: it can.
-        """
-        return self._unfit
-
     @functools.cached_property
-    def _unfit(self) -> str | None:
+    def unfit(self) -> str | None:
+        """Why the host cannot be used for new bookings, in words.
+
+        ``None``: it can.
+        """
         return self.closed() or self._unusable() or self._taken()
 
     def closed(self) -> str | None:
@@ -144,7 +141,7 @@ class HostState:
 
     def _taken(self) -> str | None:
         node = self.host.node
-        if self.promised_now():
+        if self.promised_now:
             # A deployment there ends with its lease.
             return None
         # Requests in flight that belong to a window end with it.
@@ -162,21 +159,16 @@ class HostState:
         """Return whether the host can be used at once."""
         node = self.host.node
         if node.compute:
-            return self.unfit() is None
+            return self.unfit is None
         return (node_condition.of(node) is node_condition.Condition.USABLE
-                and not self.promised_now() and not self.maintained())
-
-    def promised_now(self) -> bool:
-        """Return whether a lease that has started has the node."""
-        return self._promised_now
+                and not self.promised_now and not self.maintained())
 
     @functools.cached_property
-    def _promised_now(self) -> bool:
+    def promised_now(self) -> bool:
+        """Whether a lease that has started has the node."""
         planned = leases.BookingState.PLANNED
-        for booking, _ in self.promised:
-            if booking.state is not planned:
-                return True
-        return False
+        return any(booking.state is not planned
+                   for booking, _ in self.promised)
 
 
 #: Separates the id of a booking and the number of a part of it.
@@ -207,8 +199,11 @@ def parts(rows: Sequence[Sequence[bookings.Booking]], numbers: Iterable[int],
             if whole(each.id) in names]
 
 
-#: By the uuid of each row, the row and its booking as they were drawn last.
-DrawnRows = dict[str, tuple[leases.NodeBooking, bookings.Booking]]
+#: By the uuid of each row, the row, the instances of its reservation, and its
+#: booking, as they were drawn last.
+DrawnRows = dict[str, tuple[
+    leases.NodeBooking, instance_reservations.InstanceReservation | None,
+    bookings.Booking]]
 
 
 def draw(host_state: HostState, number: int, now: datetime.datetime,
@@ -228,7 +223,7 @@ def draw(host_state: HostState, number: int, now: datetime.datetime,
     :param known: the rows of this host as they were drawn last; they are not
         drawn again if neither they nor the time have changed them.
     """
-    if host_state.unfit():
+    if host_state.unfit:
         return [bookings.Booking(f'unfit/{number}', *ALWAYS, number,
                                  1 << number, False)]
     drawn = _draw_rows(host_state, number, now, margin, eligible,
@@ -279,17 +274,18 @@ def _draw_rows(host_state: HostState, number: int, now: datetime.datetime,
         if wanted is not last:
             last, suitable = wanted, eligible(wanted)
         begun, (start, end) = row.begun, row.window
+        instances = host_state.instances.get(row.reservation_id)
         there = known.get(row.uuid)
         # A late booking is drawn each time, since its end moves.
-        if (there is not None and there[0] is row
+        if (there is not None and there[0] is row and there[1] is instances
                 and not (begun and end <= instant)
-                and there[1].movable == (not begun and start > instant)
-                and there[1].margin == margin
-                and there[1].eligible == suitable):
-            made = there[1]
+                and there[2].movable == (not begun and start > instant)
+                and there[2].margin == margin
+                and there[2].eligible == suitable):
+            made = there[2]
         else:
-            made = of_row(row, number, now, margin, suitable)
-            there = row, made
+            made = of_row(row, number, now, margin, suitable, instances)
+            there = row, instances, made
         drawn.append(made)
         if not (begun and end <= instant):
             kept[row.uuid] = there
@@ -314,16 +310,29 @@ def _rank(row: leases.NodeBooking, drawn: bookings.Booking,
 
 
 def of_row(row: leases.NodeBooking, number: int, now: datetime.datetime,
-           margin: int, eligible: int) -> bookings.Booking:
+           margin: int, eligible: int,
+           instances: instance_reservations.InstanceReservation | None = None
+           ) -> bookings.Booking:
     """Return the booking of one row, regardless of others on the host.
 
     :param margin: for cleaning, in microseconds.
+    :param instances: of its reservation; ``None``: it is for whole hosts.
     """
     start, end = _span(row, instants.instant(now))
     if row.begun and row.ends_at <= now:
         margin = max(margin, late(now) - end)
-    return bookings.Booking(name(row), start, end, number, eligible,
+    made = bookings.Booking(name(row), start, end, number, eligible,
                             _movable(row, now), margin)
+    return made if instances is None else seated(made, instances)
+
+
+def seated(booking: bookings.Booking,
+           wanted: instance_reservations.InstanceReservation
+           ) -> bookings.Booking:
+    """Return the booking of a host as one of an instance."""
+    return dataclasses.replace(
+        booking, amounts=wanted.need.amounts, group=wanted.reservation_id,
+        affinity=wanted.affinity)
 
 
 def _span(row: leases.NodeBooking, now: int) -> tuple[int, int]:
@@ -358,7 +367,7 @@ def turn(host_state: HostState, now: datetime.datetime) -> int | None:
 def stranded(host_state: HostState, now: datetime.datetime
              ) -> list[tuple[leases.NodeBooking, requirements.Requirement]]:
     """Return the bookings that are planned and cannot start on a host."""
-    if host_state.unfit() is None:
+    if host_state.unfit is None:
         if instants.instant(now) < host_state.orderly_until:
             return []
         homeless = _homeless(host_state, now)

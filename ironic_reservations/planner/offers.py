@@ -272,7 +272,7 @@ class _OfferSearch:
         its host.
         """
         starts = {demand.start for demand in self._demands}
-        ends = reach.lets_go(self._now, self._eligible)
+        ends = reach.releases(self._now, self._eligible)
         if len(starts) > 1:
             shifts = {at - start for at in ends for start in starts}
             return iter(sorted(each for each in shifts if 0 < each <= most))
@@ -286,7 +286,7 @@ class _OfferSearch:
         ends = {demand.until for demand in self._demands}
         ends.update([demand.end for demand in self._demands
                      if demand.amounts is not None])
-        begins = reach.begins(self._now, self._eligible)
+        begins = reach.starts(self._now, self._eligible)
         shifts = {start - end for end in ends
                   for start in begins[:bisect.bisect_left(begins, end)]}
         # A window that is shifted to the left may end in time for loans.
@@ -349,13 +349,13 @@ class _OfferSearch:
             before all that are further, or when the search gives up.
         :returns: each with whether all nearer ones were proved impossible.
         """
-        doubts = 0
+        unproved = 0
         beyond: int | None = None
         for shift in shifts:
             if sure is not None and abs(shift) >= abs(sure):
                 moved, sure = self._shifted(sure), None
                 if permits(moved):
-                    yield moved, not doubts
+                    yield moved, not unproved
                     if moved == self._shifted(shift):
                         continue
             if beyond is not None and abs(shift) < beyond:
@@ -366,20 +366,20 @@ class _OfferSearch:
             beyond = self._beyond(moved, shift)
             if beyond is not None:
                 continue
-            if not tries or doubts > self._limits.doubts or (
+            if not tries or unproved > self._limits.unproved or (
                     self._left.left <= 0):
-                doubts += 1
+                unproved += 1
                 break
             tries -= 1
             if not permits(moved):
                 continue
             answer = self._plan(moved)
             if isinstance(answer, plans.Plan):
-                yield moved, not doubts
+                yield moved, not unproved
             else:
-                doubts += not answer.cause.proved
+                unproved += not answer.cause.proved
         if sure is not None and permits(moved := self._shifted(sure)):
-            yield moved, not doubts
+            yield moved, not unproved
 
     def _beyond(self, moved: _Demands, shift: int) -> int | None:
         """Return how far windows have to be shifted before there is room.
@@ -404,7 +404,7 @@ class _OfferSearch:
         if any(demand.amounts is not None for demand in self._demands):
             margins.add(0)
         # Room appears where a window's end comes to where a booking starts.
-        begins = reach.begins(self._now, self._eligible)
+        begins = reach.starts(self._now, self._eligible)
         first = bisect.bisect_left(begins, begin)
         last = bisect.bisect_right(begins, end + max(margins))
         ends = {start - margin for start in begins[first:last]

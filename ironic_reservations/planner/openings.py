@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterator
+from collections.abc import Sequence
 import heapq
 
 from ironic_reservations.planner import bookings
@@ -37,27 +38,11 @@ def first_start(now: timeline.Timeline, demand: bookings.Demand,
     """
     begin = -(-demand.start // grain) * grain
     length = demand.until - demand.start
-    opens: list[int] = []
-    closes: list[int] = []
+    spans: list[tuple[int, int]] = []
     for free, taken in _gaps(now, demand, begin + length):
-        last = taken - length
-        if last < begin:
-            continue
         first = -(-free // grain) * grain if free > begin else begin
-        if first <= last:
-            opens.append(first)
-            closes.append(last)
-    opens.sort()
-    closes.sort()
-    gone = 0
-    for count, at in enumerate(opens, 1):
-        if at > latest:
-            break
-        while closes[gone] < at:
-            gone += 1
-        if count - gone >= demand.least:
-            return at
-    return None
+        spans.append((first, min(taken - length, latest)))
+    return _first(spans, demand.least)
 
 
 def last_start(now: timeline.Timeline, demand: bookings.Demand,
@@ -69,22 +54,27 @@ def last_start(now: timeline.Timeline, demand: bookings.Demand,
     :returns: ``None`` if there is none from then on.
     """
     length = demand.until - demand.start
-    opens: list[int] = []
-    closes: list[int] = []
-    for free, taken in _gaps(now, demand):
-        first, last = max(free, earliest), min(taken - length,
-                                               demand.start - 1)
-        if first <= last:
-            opens.append(-first)
-            closes.append(-last)
-    opens.sort()
-    closes.sort()
+    # The latest start is the first one if time runs backwards.
+    found = _first(
+        [(-min(taken - length, demand.start - 1), -max(free, earliest))
+         for free, taken in _gaps(now, demand)], demand.least)
+    return None if found is None else -found
+
+
+def _first(spans: Sequence[tuple[int, int]], least: int) -> int | None:
+    """Return the first instant that so many of some spans contain.
+
+    :param spans: first and last instants; a span that ends before it begins
+        is empty.
+    """
+    spans = [span for span in spans if span[0] <= span[1]]
+    closes = sorted(last for _, last in spans)
     gone = 0
-    for count, at in enumerate(closes, 1):
-        while opens[gone] < at:
+    for count, at in enumerate(sorted(first for first, _ in spans), 1):
+        while closes[gone] < at:
             gone += 1
-        if count - gone >= demand.least:
-            return -at
+        if count - gone >= least:
+            return at
     return None
 
 

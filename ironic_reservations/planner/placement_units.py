@@ -53,7 +53,7 @@ class Unit:
         """The instant from which a whole host is free again."""
         return self.end + self.margin
 
-    def lets_go(self, compute: bool) -> int:
+    def released_at(self, compute: bool) -> int:
         """Return when its place becomes available to others.
 
         :param compute: whether it is on a compute host.
@@ -87,7 +87,7 @@ def unit(parts: Sequence[bookings.Booking], draft: timeline.Draft) -> Unit:
 
 
 def leaves(booking: bookings.Booking, pinned: frozenset[str]) -> bool:
-    """Return whether a booking of a whole host may move to another one."""
+    """Return whether a booking may move to another host."""
     return booking.movable and not (
         booking.affinity and booking.group in pinned)
 
@@ -113,37 +113,42 @@ def movable(draft: timeline.Draft, node: int,
 
 def takes(draft: timeline.Draft, node: int, wanted: Unit) -> bool:
     """Return whether a host has room for a unit without moves."""
-    capacity = draft.capacities[node]
-    if capacity is None or wanted.amounts is None:
+    if wanted.amounts is None or draft.capacities[node] is None:
         return draft.free(node, wanted.start, wanted.until)
-    if not draft.rows[node]:
-        return all(amount <= capacity.get(name, 0)
-                   for name, amount in wanted.amounts)
-    return room(draft, node, wanted.amounts, wanted.start, wanted.end,
-                wanted.apart) > 0
+    return room(draft, node, draft.between(node, wanted.start, wanted.end),
+                wanted) > 0
 
 
-def room(draft: timeline.Draft, node: int, amounts: inventories.Amounts,
-         start: int, end: int, apart: str = '') -> int:
-    """Return how many shares of one size fit on a compute host.
+def room(draft: timeline.Draft, node: int, near: Sequence[bookings.Booking],
+         wanted: Unit) -> int:
+    """Return how many units like one fit on a host, beside some bookings.
 
-    :param apart: a group of which the host may have only one booking.
+    :param near: those that overlap with the unit, ordered by start.
     """
     capacity = draft.capacities[node]
-    assert capacity is not None
-    if any(holder is not None for holder in draft.held(node, start, end)):
+    if capacity is None or wanted.amounts is None:
+        return not near
+    if any(each.amounts is None or (
+            wanted.apart and each.group == wanted.apart) for each in near):
         return 0
-    there = draft.rows[node]
-    if apart:
-        if any(each.group == apart
-               for each in shares.between(there, start, end)):
-            return 0
-        return min(1, shares.room(capacity, there, amounts, start, end))
-    return shares.room(capacity, there, amounts, start, end)
+    found = shares.room(capacity, near, wanted.amounts, wanted.start,
+                        wanted.end)
+    return min(1, found) if wanted.apart else found
 
 
 def without(draft: timeline.Draft, units: Iterable[Unit]) -> timeline.Draft:
-    """Return a draft without some units."""
+    """Return a draft without some units, of which some may have no host."""
     rest = draft.copy()
-    rest.put((), [part for each in units for part in each.parts])
+    rest.put((), _placed(units))
     return rest
+
+
+def place(draft: timeline.Draft, chosen: Sequence[tuple[Unit, int]]) -> None:
+    """Place units on other hosts, or on their first one."""
+    draft.put([part for unit, node in chosen for part in unit.on(node)],
+              _placed(unit for unit, _ in chosen))
+
+
+def _placed(units: Iterable[Unit]) -> list[bookings.Booking]:
+    """Return the parts of the units that have a host."""
+    return [part for each in units if each.node >= 0 for part in each.parts]

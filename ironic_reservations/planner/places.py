@@ -24,7 +24,7 @@ from ironic_reservations.planner import placement_units
 class Piece:
     """A unit and its place during the search.
 
-    :ivar what: the unit.
+    :ivar unit: the unit.
     :ivar amounts: of the unit, by class; none for a whole host.
     :ivar start: of the unit.
     :ivar end: of the unit, without cleaning.
@@ -37,15 +37,11 @@ class Piece:
     """
 
     __slots__ = ('amounts', 'end', 'first', 'home', 'hosts', 'node', 'start',
-                 'until', 'weight', 'what')
+                 'unit', 'until', 'weight')
 
     def __init__(self,
-                 what: placement_units.Unit,
-                 start: int,
-                 end: int,
-                 until: int,
+                 unit: placement_units.Unit,
                  hosts: Sequence[int],
-                 home: int,
                  movable: bool = True,
                  part: float = 1.0,
                  power: float = 0.5) -> None:
@@ -54,12 +50,12 @@ class Piece:
         :param part: the part of a host that it takes, above 0 and up to 1.
         :param power: of its time and part, which is its initial weight.
         """
-        self.what = what
-        self.amounts = dict(what.amounts or ())
-        self.start, self.end, self.until = start, end, until
+        self.unit = unit
+        self.amounts = dict(unit.amounts or ())
+        self.start, self.end, self.until = unit.start, unit.end, unit.until
         self.hosts = hosts
-        self.home = self.node = home
-        self.first = (((until - start) * part) ** power if movable
+        self.home = self.node = unit.node
+        self.first = (((unit.until - unit.start) * part) ** power if movable
                       else math.inf)
         self.weight = self.first
 

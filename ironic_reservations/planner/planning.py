@@ -12,7 +12,7 @@
 
 """Admits demands for windows of time, or refuses them.
 
-The steps are: fit, count, exchange, eject, search.
+The steps are: fit, count, exchange, prove, eject, search.
 
 The numbering of hosts affects which hosts are used, but not whether a demand
 is served: a proved refusal holds for every order.
@@ -20,20 +20,16 @@ is served: a proved refusal holds for every order.
 
 from __future__ import annotations
 
-import bisect
 from collections.abc import Sequence
 import functools
 
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import bounds
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import ejection
 from ironic_reservations.planner import explain
 from ironic_reservations.planner import fit
-from ironic_reservations.planner import hall
-from ironic_reservations.planner import host_sets
-from ironic_reservations.planner import placement_units
 from ironic_reservations.planner import plans
+from ironic_reservations.planner import proofs
 from ironic_reservations.planner import reach
 from ironic_reservations.planner import search
 from ironic_reservations.planner import served as served_module
@@ -46,9 +42,8 @@ LIMITS = budget.Limits()
 _HOMES = 8
 #: How many hosts are copied into a draft for a unit of work.
 _COPIED = 8
-#: The units of work for a place that is taken, and for each booking that is
-#: counted on a compute host.
-_TAKE, _COUNT = 20, 6
+#: The units of work for a place that is taken.
+_TAKE = 20
 
 
 def plan(now: timeline.Timeline, demands: Sequence[bookings.Demand],
@@ -75,11 +70,6 @@ def plan(now: timeline.Timeline, demands: Sequence[bookings.Demand],
                          'since their bookings are called by it.')
     planner = _Planner(now, [demand.within_loans() for demand in demands],
                        limits, shared)
-    return _plan(now, planner, explained)
-
-
-def _plan(now: timeline.Timeline, planner: _Planner,
-          explained: bool) -> plans.Plan | plans.Refusal:
     # All get their minimum, the demands with the least choice first.
     for each in sorted(planner.served, key=served_module.hardest):
         lacking = planner.serve(each, each.demand.least)
@@ -133,61 +123,76 @@ class _Planner:
 
     def serve(self, served: served_module.Served,
               wanted: int) -> plans.Lacking | None:
-        """Find places until there are ``wanted``, or no more."""
-        # 1. Without moving any booking.
-        found = [] if served.count >= wanted else fit.fit(
-            self.draft, served.demand, served.template,
-            (wanted - served.count) // served.unit_size)
-        self._meter.pay(served.template.eligible.bit_count())
-        there = served.count + served.unit_size * sum(
-            count for _, count in found)
-        progress = None
-        if there < wanted:
-            progress = _Progress(
-                served, not served.whole or reach.shares_may_move(
-                    self.draft, served.template.eligible,
-                    [each.template.eligible for each in self.served]))
-            # 2. Refuse the minimum, if counting proves that it is too much.
-            # Beyond the minimum, each unit that has a place is welcome.
-            if wanted <= served.demand.least:
-                short = self._too_few(progress, wanted - served.count)
-                if short is not None:
-                    return short
-        self._meter.pay(_TAKE * (there - served.count))
-        served.take(self.draft, found)
-        if progress is None:
+        """Find places until there are ``wanted``, or no more.
+
+        :returns: why there are no more; ``None``: there are enough.
+        """
+        draft, meter = self.draft, self._meter
+        missing = wanted - served.count
+        if missing <= 0:
             return None
+        # 1. Without moving any booking.
+        eligible = served.template.eligible
+        found = fit.fit(draft, served.demand, served.template,
+                        missing // served.unit_size)
+        meter.pay(eligible.bit_count())
+        taken = served.unit_size * sum(count for _, count in found)
+        shares_move = taken < missing and (
+            not served.whole or reach.shares_may_move(
+                self._now, draft, eligible,
+                [each.template.eligible for each in self.served]))
+        # 2. Refuse the minimum, if counting proves that it is too much.
+        # Beyond the minimum, each unit that has a place is welcome.
+        if (taken < missing and wanted <= served.demand.least
+                and not shares_move):
+            lacking = proofs.too_few(draft, served, missing, meter,
+                                     self._limits)
+            if lacking is not None:
+                return lacking
+        meter.pay(_TAKE * taken)
+        served.take(draft, found)
+        if taken == missing:
+            return None
+        homes = swaps.Homes(draft, served.unit().parts[0], self._pinned)
         while served.count < wanted:
-            lacking = self._one_more(progress)
+            lacking = self._one_more(served, shares_move, homes)
             if lacking is not None:
                 return lacking
             served.count += served.unit_size
         return None
 
-    def _one_more(self, progress: _Progress) -> plans.Lacking | None:
+    def _one_more(self, served: served_module.Served, shares_move: bool,
+                  homes: swaps.Homes) -> plans.Lacking | None:
         """Find a place for one more unit by moving others.
 
         Exchanges come first: if all nodes are alike, and mostly
         otherwise, they find a place if there is one.
+
+        :param shares_move: whether moving shares could make room for it.
+        :param homes: the nodes for exchanges.
         """
-        draft, limits, served = self.draft, self._limits, progress.served
+        draft, limits = self.draft, self._limits
         pinned, meter = self._pinned, self._meter
         unit = served.unit()
         # 3. By exchanges between two nodes.
         if served.whole and meter.run(
                 budget.SWAP, budget.Budget(limits.swap), lambda steps:
-                progress.swap(draft, unit.parts[0], 1, pinned, steps)):
+                swaps.swap(draft, unit.parts[0], homes, 1, pinned, steps)):
             return None
         # 4. Refuse, if it can be proved that there is no place.
-        lacking = self._shortage(progress, unit)
+        lacking = (
+            proofs.shortage_with_shares(draft, served, pinned, meter)
+            if shares_move
+            else proofs.shortage(draft, unit, meter, limits))
         if lacking is not None:
             return lacking
         # 5. By exchanges on more nodes.
         if served.whole and meter.run(
                 budget.SWAP, budget.Budget(limits.swap), lambda steps:
-                progress.swap(draft, unit.parts[0], _HOMES, pinned, steps)):
+                swaps.swap(draft, unit.parts[0], homes, _HOMES, pinned,
+                           steps)):
             return None
-        progress.homes = None
+        homes.forget()
         # 6. By ejecting the bookings in the way.
         if meter.run(budget.EJECT, self._ejections, lambda steps:
                      ejection.eject(draft, unit, pinned, steps),
@@ -205,77 +210,3 @@ class _Planner:
             case search.Outcome.NONE:
                 return plans.Lacking(plans.Cause.NO_ASSIGNMENT)
         return plans.Lacking(plans.Cause.SEARCH_LIMIT)
-
-    def _too_few(self, progress: _Progress,
-                 needed: int) -> plans.Lacking | None:
-        """Return a proof by counting that there is no room for some units."""
-        served = progress.served
-        if progress.shares_move or not served.whole:
-            return None
-        found = self._meter.run(
-            budget.PROOF, budget.Budget(self._limits.proof),
-            lambda steps: hall.count(self.draft, served.unit().parts[0],
-                                     needed, steps))
-        return None if found is None else plans.Lacking(
-            plans.Cause.SHORTAGE, found.at, found.holders, found.short)
-
-    def _shortage(self, progress: _Progress,
-                  unit: placement_units.Unit) -> plans.Lacking | None:
-        """Return a proof that there is no room, if one is found."""
-        draft, served = self.draft, progress.served
-        if not progress.shares_move:
-            found = self._meter.run(
-                budget.PROOF, budget.Budget(self._limits.proof),
-                lambda steps: hall.find(draft, unit.parts[0], steps))
-            return None if found is None else plans.Lacking(
-                plans.Cause.SHORTAGE, found.at, found.holders)
-        self._meter.pay(_COUNT * sum(
-            len(draft.rows[node])
-            for node in host_sets.members(served.template.eligible)))
-        # Beyond the minimum, units are added one by one.
-        wanted = max(served.demand.least, served.count + served.unit_size)
-        size = served.unit_size
-        count = wanted // size
-        left = bounds.room_left(draft, served.template, count, self._pinned)
-        if left < count:
-            return plans.Lacking(plans.Cause.SHORTAGE, short=(
-                count - left if size == 1 else None))
-        lacking = count - served.count // size
-        fullness = bounds.Fullness(draft, served.template)
-        at = fullness.overfull(lacking)
-        if at is None:
-            return None
-        # Some of the units may get a place once others move; only the units
-        # that are proved to get none are counted as lacking.
-        placeable = bisect.bisect_left(
-            range(1, lacking), True, key=lambda more: fullness.overfull(
-                more) is not None)
-        return plans.Lacking(plans.Cause.SHORTAGE, at, short=(
-            lacking - placeable if size == 1 else None))
-
-
-class _Progress:
-    """A demand, and whether counting can prove that it is too much.
-
-    :ivar shares_move: whether moving shares could make room for it.
-    :ivar homes: the nodes for exchanges; ``None``: not known.
-    """
-
-    def __init__(self, served: served_module.Served,
-                 shares_move: bool) -> None:
-        self.served = served
-        self.shares_move = shares_move
-        self.homes: swaps.Homes | None = None
-
-    def swap(self, draft: timeline.Draft, wanted: bookings.Booking,
-             count: int, pinned: frozenset[str],
-             steps: budget.Budget) -> bool:
-        """Place a booking by exchanges; return whether it was possible."""
-        if steps.left <= 0:
-            return False
-        try:
-            if self.homes is None:
-                self.homes = swaps.Homes(draft, wanted, pinned, steps)
-        except budget.Exhausted:
-            return False
-        return swaps.swap(draft, wanted, self.homes, count, pinned, steps)

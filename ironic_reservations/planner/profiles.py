@@ -25,12 +25,10 @@ from ironic_reservations.model import inventories
 from ironic_reservations.planner import availability
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import bounds
+from ironic_reservations.planner import hall
 from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import shares
 from ironic_reservations.planner import timeline
-
-#: Later than anything that is planned.
-_EVER = 1 << 80
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +58,6 @@ class Profile:
             return None
         return min(each[0] for each in found), max(each[1] for each in found)
 
-
     def most(self, demand: bookings.Demand) -> int | None:
         """Return how many hosts there are at most over a demand's window.
 
@@ -74,9 +71,7 @@ class Profile:
 def of(now: timeline.Timeline, demand: bookings.Demand) -> Profile:
     """Return the profile of a demand."""
     key = (of, demand.eligible, demand.amounts, demand.affinity, demand.least)
-    known: Profile | None = now.known.get(key)
-    return known if known is not None else now.remember(
-        key, _of(now, demand))
+    return now.once(key, lambda: _of(now, demand))
 
 
 def _of(now: timeline.Timeline, demand: bookings.Demand) -> Profile:
@@ -110,11 +105,11 @@ class _Track:
             short = free < self.needed
             if short == before:
                 continue
-            at = self.instants[place - 1] if place else -_EVER
+            at = self.instants[place - 1] if place else bookings.NEVER
             (starts if short else untils).append(at)
             before = short
         if before:
-            untils.append(_EVER)
+            untils.append(-bookings.NEVER)
         return starts, untils
 
     def missing(self, start: int, end: int) -> tuple[int, int] | None:
@@ -141,16 +136,14 @@ def _free(now: timeline.Timeline, demand: bookings.Demand) -> _Track:
     """Return the number of hosts without bookings that cannot leave them."""
     starts: list[int] = []
     untils: list[int] = []
+    captives = hall.Captives(demand.eligible)
     for node in host_sets.members(demand.eligible & ~now.compute):
-        last, leaves = demand.eligible, False
         for booking in now.rows[node]:
-            if booking.eligible is not last:
-                last = booking.eligible
-                leaves = bool(last & ~demand.eligible)
             # A booking that could have a share instead needs no host
             # of the set.
-            if not booking.movable or not leaves and (
-                    booking.amounts is None or not last & now.compute):
+            if captives.holds(booking) and (
+                    not booking.movable or booking.amounts is None
+                    or not booking.eligible & now.compute):
                 starts.append(booking.start)
                 untils.append(booking.end + booking.margin)
     for node in host_sets.members(demand.eligible & now.compute):
@@ -159,10 +152,10 @@ def _free(now: timeline.Timeline, demand: bookings.Demand) -> _Track:
                            if each.amounts is not None and not each.movable)
         starts.extend([run[0] for run in runs])
         untils.extend([run[1] for run in runs])
-        captives = [each for each in there if each.amounts is None and (
-            not each.movable or not each.eligible & ~demand.eligible)]
-        starts.extend([each.start for each in captives])
-        untils.extend([each.until for each in captives])
+        whole = [each for each in there
+                 if each.amounts is None and captives.holds(each)]
+        starts.extend([each.start for each in whole])
+        untils.extend([each.until for each in whole])
     instants, free = availability.steps(starts, untils,
                                         demand.eligible.bit_count())
     return _Track(instants[1:], free, demand.least)
@@ -182,9 +175,7 @@ def _staying(now: timeline.Timeline, demand: bookings.Demand,
     free = 0
     for node in host_sets.members(demand.eligible):
         before = 0
-        for at, room in (_shared_steps(now, node, amounts)
-                         if now.compute >> node & 1
-                         else _whole_steps(now, node)):
+        for at, room in _steps(now, node, amounts):
             room = room if at_most is None else min(room, at_most)
             if at is None:
                 free += room
@@ -194,22 +185,19 @@ def _staying(now: timeline.Timeline, demand: bookings.Demand,
     return _changing(free, changes, needed)
 
 
-def _whole_steps(now: timeline.Timeline,
-                 node: int) -> Iterator[tuple[int | None, int]]:
-    """Yield from when a host is free of bookings that stay (1) or not (0)."""
-    yield None, 1
-    for start, end in shares.runs((each.start, each.end)
-                                  for each in now.rows[node]
-                                  if not each.movable):
-        yield start, 0
-        yield end, 1
+def _steps(now: timeline.Timeline, node: int, amounts: inventories.Amounts
+           ) -> Iterator[tuple[int | None, int]]:
+    """Yield from when how many shares fit beside bookings that stay.
 
-
-def _shared_steps(now: timeline.Timeline, node: int,
-                  amounts: inventories.Amounts
-                  ) -> Iterator[tuple[int | None, int]]:
-    """Yield from when how many shares fit beside bookings that stay."""
-    capacity = now.capacities[node] or {}
+    A node of Ironic has the capacity for one, of which each booking has all.
+    """
+    shared = now.capacities[node]
+    capacity = dict(amounts) if shared is None else shared
+    everything = tuple(capacity.items())
+    staying = [
+        each if each.amounts is not None and shared is not None
+        else dataclasses.replace(each, amounts=everything)
+        for each in now.rows[node] if not each.movable]
 
     def room(used: dict[str, int]) -> int:
         return max(0, min(
@@ -217,17 +205,7 @@ def _shared_steps(now: timeline.Timeline, node: int,
             for name, amount in amounts))
 
     yield None, room({})
-    staying = [each for each in now.rows[node] if not each.movable]
-    # Shares never overlap with bookings of the whole host.
-    whole = [each for each in staying if each.amounts is None]
-    sharing = [each for each in staying if each.amounts is not None]
-    found = [(each.start, 0) for each in whole]
-    found.extend((each.end, room({})) for each in whole)
-    for start, end in shares.runs((each.start, each.end)
-                                  for each in sharing):
-        found.extend((at, room(used))
-                     for at, _, used in shares.steps(sharing, start, end))
-        found.append((end, room({})))
-    # At the same instant, starts sort after ends, and win.
-    found.sort(key=lambda each: (each[0], -each[1]))
-    yield from found
+    for start, end in shares.runs((each.start, each.end) for each in staying):
+        for at, _, used in shares.steps(staying, start, end):
+            yield at, room(used)
+        yield end, room({})

@@ -42,46 +42,35 @@ def rows(now: timeline.Timeline | timeline.Draft, eligible: int
 def hosts(now: timeline.Timeline | timeline.Draft, eligible: int) -> int:
     """Return the set of all hosts that a chain of moves could reach."""
     if isinstance(now, timeline.Timeline):
-        known: int | None = now.known.get(('reached', eligible))
-        return known if known is not None else now.remember(
-            ('reached', eligible), _closure(_leads(now).items(), eligible))
+        return now.once((hosts, eligible), lambda: _closure(
+            _leads(now).items(), eligible))
     return host_sets.mask(node for node, _ in rows(now, eligible))
 
 
-def shares_may_move(now: timeline.Timeline | timeline.Draft, eligible: int,
-                    placed: Iterable[int] = ()) -> bool:
+def shares_may_move(now: timeline.Timeline, draft: timeline.Draft,
+                    eligible: int, placed: Iterable[int]) -> bool:
     """Return whether a share of a compute host could make room.
 
-    If none can, shared hosts count as taken. In a draft, a booking is assumed
-    to be on any host that it may have.
+    If none can, shared hosts count as taken. A booking is assumed to be on any
+    host that it may have.
 
-    :param placed: the sets of hosts of the demands that a draft serves.
+    :param now: the timeline that the draft was made of.
+    :param placed: the sets of hosts of the demands that the draft serves.
     """
-    if not now.compute:
+    if not draft.compute:
         return False
-    base = now if isinstance(now, timeline.Timeline) else now.base
-    if base is not None:
-        found = _closure(
-            [*((leads, there if now is base else there | leads)
-               for leads, there in _leads(base).items()),
-             *((each, each) for each in placed)], eligible)
-        # A share that could make room leads to a compute host.
-        if not found & now.compute:
-            return False
-        reached: Iterable[tuple[int, tuple[bookings.Booking, ...]]] = (
-            (node, now.rows[node]) for node in host_sets.members(found))
-    else:
-        reached = rows(now, eligible)
-    for node, there in reached:
-        compute = bool(now.compute >> node & 1)
-        for booking in there:
-            if booking.amounts is not None and booking.movable and (
-                    compute or booking.eligible & now.compute):
-                return True
-    return False
+    found = _closure(
+        [*((leads, there | leads)
+           for leads, there in _leads(now).items()),
+         *((each, each) for each in placed)], eligible)
+    # A share that could make room leads to a compute host.
+    return bool(found & draft.compute) and any(
+        booking.amounts is not None and booking.movable
+        and (1 << node | booking.eligible) & draft.compute
+        for node in host_sets.members(found) for booking in draft.rows[node])
 
 
-def lets_go(now: timeline.Timeline, eligible: int) -> Sequence[int]:
+def releases(now: timeline.Timeline, eligible: int) -> Sequence[int]:
     """Return the instants at which room can appear for later windows.
 
     These are the ends of all bookings that moves can reach, in order.
@@ -89,23 +78,23 @@ def lets_go(now: timeline.Timeline, eligible: int) -> Sequence[int]:
     :param eligible: the set of hosts from which the moves start.
     """
     nodes = hosts(now, eligible)
-    known: Sequence[int] | None = now.known.get((lets_go, nodes))
-    if known is not None:
-        return known
+    return now.once((releases, nodes), lambda: _releases(now, nodes))
+
+
+def _releases(now: timeline.Timeline, nodes: int) -> Sequence[int]:
     found: set[int] = set()
     for node in host_sets.members(nodes):
         found.update(now.untils[node])
-    if nodes & now.compute:
-        # A share may be on a node, too, and move from it to a host that
-        # needs no time for cleaning.
-        for node in host_sets.members(nodes):
+        if nodes & now.compute:
+            # A share may be on a node, too, and move from it to a host that
+            # needs no time for cleaning.
             for each in now.rows[node]:
                 if each.amounts is not None:
                     found.update((each.end, each.until))
-    return now.remember((lets_go, nodes), sorted(found))
+    return sorted(found)
 
 
-def begins(now: timeline.Timeline, eligible: int) -> Sequence[int]:
+def starts(now: timeline.Timeline, eligible: int) -> Sequence[int]:
     """Return the instants at which room can appear for earlier windows.
 
     These are the starts of all bookings that moves can reach, in order.
@@ -113,15 +102,9 @@ def begins(now: timeline.Timeline, eligible: int) -> Sequence[int]:
     :param eligible: the set of hosts from which the moves start.
     """
     nodes = hosts(now, eligible)
-    known: Sequence[int] | None = now.known.get((begins, nodes))
-    if known is not None:
-        return known
-    found: set[int] = set()
-    for node in host_sets.members(nodes):
-        found.update(now.starts[node])
-        if now.compute >> node & 1:
-            found.update([each.start for each in now.rows[node]])
-    return now.remember((begins, nodes), sorted(found))
+    return now.once((starts, nodes), lambda: sorted({
+        each.start for node in host_sets.members(nodes)
+        for each in now.rows[node]}))
 
 
 def _closure(leads: Iterable[tuple[int, int]], eligible: int) -> int:
@@ -147,9 +130,10 @@ def _closure(leads: Iterable[tuple[int, int]], eligible: int) -> int:
 def _leads(now: timeline.Timeline) -> Mapping[int, int]:
     """Return where the bookings are that may move to a set of hosts, by set.
     """
-    known: Mapping[int, int] | None = now.known.get(_leads)
-    if known is not None:
-        return known
+    return now.once(_leads, lambda: _leads_of(now))
+
+
+def _leads_of(now: timeline.Timeline) -> Mapping[int, int]:
     # By the identity of a set, since hashing a large one is slow, and
     # mostly bookings share one object.
     nodes: dict[int, tuple[int, list[int]]] = {}
@@ -163,4 +147,4 @@ def _leads(now: timeline.Timeline) -> Mapping[int, int]:
     found: dict[int, int] = {}
     for leads, there in nodes.values():
         found[leads] = found.get(leads, 0) | host_sets.mask(there)
-    return now.remember(_leads, found)
+    return found

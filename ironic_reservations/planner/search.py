@@ -10,19 +10,25 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Exact search through all assignments of the movable bookings.
+"""An exact search through all assignments of the bookings that may move.
 
 The units that compete with the new one, directly or through others, are placed
-again in the order of their starts. For later units, only the times matter at
-which each host becomes free; of hosts that are equivalent for them, one is
-tried. A state that has proved hopeless is remembered and not entered again.
+again in the order of their starts, depth first. For later units, only the
+times matter at which each host becomes free; of hosts that are equivalent for
+all units, one is tried. A state that has proved hopeless is remembered and not
+entered again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Sequence
+import dataclasses
 import enum
+import functools
+import math
+import operator
 
 from ironic_reservations.model import inventories
 from ironic_reservations.planner import bookings
@@ -35,6 +41,8 @@ from ironic_reservations.planner import timeline
 
 #: The units of work for each unit that is involved.
 _UNIT = 12
+#: How many bookings or hosts are examined in one step.
+_EXAMINED = 8
 
 
 class Outcome(enum.Enum):
@@ -52,6 +60,7 @@ class Outcome(enum.Enum):
 _Placed = tuple[int, inventories.Amounts, str]
 #: The placed units that have not ended, by host.
 _Taken = dict[int, tuple[_Placed, ...]]
+#: The number of placed units, and the cells of the hosts in use.
 _State = tuple[int, tuple[tuple[int, tuple[_Placed, ...]], ...]]
 
 
@@ -64,223 +73,173 @@ def search(draft: timeline.Draft, wanted: placement_units.Unit,
     :param pinned: the groups that stay where they are.
     """
     try:
-        involved = _involved(draft, wanted, pinned, steps)
-        near = [each for each in involved
-                if each.start < wanted.until and wanted.start < each.until]
-        if len(near) < len(involved):
-            # Mostly it is enough to move bookings in the window, which
-            # is found much sooner. A failure proves nothing.
-            part = budget.Budget(steps.left // 3)
-            steps.spend(part.left)
-            try:
-                if _assign(draft, wanted, near, part, steps):
-                    return Outcome.FOUND
-            except budget.Exhausted:
-                pass
-        if _assign(draft, wanted, involved, steps, steps):
-            return Outcome.FOUND
+        units = _involved(draft, wanted, pinned, steps)
+        nodes = _Problem(draft, units, steps).solve(steps)
     except budget.Exhausted:
         return Outcome.UNKNOWN
-    return Outcome.NONE
+    if nodes is None:
+        return Outcome.NONE
+    placement_units.place(draft, [
+        (unit, node) for unit, node in zip(units, nodes, strict=True)
+        if unit.node != node])
+    return Outcome.FOUND
 
 
 def _involved(draft: timeline.Draft, wanted: placement_units.Unit,
               pinned: frozenset[str],
               steps: budget.Budget) -> list[placement_units.Unit]:
-    """Return all units on which the place of the new one could depend."""
-    found: list[placement_units.Unit] = []
+    """Return the new unit and all on which its place could depend, in order.
+    """
+    found = [wanted]
     for node, there in reach.rows(draft, wanted.eligible):
-        steps.spend(1 + len(there) // _looks(draft))
+        steps.spend(1 + len(there) // _EXAMINED)
         steps.charge(_UNIT * len(there))
         found.extend(placement_units.movable(draft, node, there, pinned))
     # A run ends where there is no unit; later ones do not depend on earlier
-    # ones. The new unit may join several runs.
-    found.append(wanted)
-    found.sort(key=_start)
-    runs: list[list[placement_units.Unit]] = []
-    until = 0
-    for each in found:
-        if runs and each.start < until:
-            runs[-1].append(each)
-            until = max(until, each.until)
-        else:
-            runs.append([each])
-            until = each.until
-    return [each for run in runs if any(other is wanted for other in run)
-            for each in run if each is not wanted]
-
-
-def _assign(draft: timeline.Draft, wanted: placement_units.Unit,
-            involved: list[placement_units.Unit],
-            steps: budget.Budget, work: budget.Budget) -> bool:
-    problem = _Problem(draft, wanted, involved, steps, work)
-    nodes = problem.solve(steps)
-    if nodes is None:
-        return False
-    arriving: list[bookings.Booking] = []
-    leaving: list[bookings.Booking] = []
-    for each, node in zip(problem.units, nodes, strict=True):
-        if each.node == node:
-            continue
-        arriving.extend(each.on(node))
-        if each is not wanted:
-            leaving.extend(each.parts)
-    draft.put(arriving, leaving)
-    return True
+    # ones.
+    run: list[placement_units.Unit] = []
+    until = -bookings.FOREVER
+    for each in sorted(found, key=_order):
+        if each.start >= until:
+            if any(other is wanted for other in run):
+                break
+            run = []
+        run.append(each)
+        until = max(until, each.until)
+    steps.charge(_UNIT * len(run))
+    return run
 
 
 class _Problem:
-    """Units to place, in the order of their starts, and where they can go.
+    """Units to place, in the order of their starts.
 
     :ivar domains: for each unit, the hosts with room beside bookings that
         stay.
-    :ivar cells: sets of hosts that are equivalent for every unit; the sets
-        that the fewest units can use come first.
+    :ivar cells: sets of hosts that are equivalent for every unit.
+    :ivar cell_of: for each host, the number of its set.
     """
 
-    def __init__(self, draft: timeline.Draft, wanted: placement_units.Unit,
-                 involved: list[placement_units.Unit],
-                 steps: budget.Budget, work: budget.Budget) -> None:
-        work.charge(_UNIT * len(involved))
-        self.units = sorted([*involved, wanted], key=_order)
-        self._rest = placement_units.without(draft, involved)
-        self._capacities = draft.capacities
-        known: dict[tuple[object, ...], int] = {}
-        self.domains: list[int] = []
-        for each in self.units:
-            key = (each.start, each.end, each.margin, each.amounts,
-                   each.eligible, each.apart)
-            if key not in known:
-                known[key] = self._domain(each, steps)
-            self.domains.append(known[key])
-        self.cells = self._split(steps)
-        self.cell_of = {node: number
-                        for number, cell in enumerate(self.cells)
-                        for node in host_sets.members(cell)}
+    def __init__(self, draft: timeline.Draft,
+                 units: Sequence[placement_units.Unit],
+                 steps: budget.Budget) -> None:
+        self._units = units
+        self._rest = placement_units.without(draft, units)
+        known: dict[placement_units.Unit, int] = {}
+        self._domains: list[int] = []
+        for each in units:
+            alike = dataclasses.replace(each, parts=())
+            if alike not in known:
+                known[alike] = self._domain(each, steps)
+            self._domains.append(known[alike])
+        self._cells = self._split(known.values(), steps)
+        self._cell_of = {node: number
+                         for number, cell in enumerate(self._cells)
+                         for node in host_sets.members(cell)}
 
     def _domain(self, unit: placement_units.Unit, steps: budget.Budget) -> int:
-        rest = self._rest
         members = host_sets.members(unit.eligible)
-        if unit.amounts is None or not unit.eligible & rest.compute:
-            steps.spend(1 + len(members) // 8)
-            start, until = unit.start, unit.until
-            return host_sets.mask(node for node in members
-                              if rest.free(node, start, until))
-        steps.spend(1 + len(members))
-        return host_sets.mask(node for node in members
-                          if placement_units.takes(rest, node, unit))
+        steps.spend(1 + len(members) // _EXAMINED)
+        return host_sets.mask(
+            node for node in members
+            if placement_units.takes(self._rest, node, unit))
 
-    def _split(self, steps: budget.Budget) -> list[int]:
-        domains = set(self.domains)
-        everything = 0
+    def _split(self, domains: Collection[int],
+               steps: budget.Budget) -> list[int]:
+        """Return sets of hosts that are equivalent for every unit."""
+        cells = self._alike(functools.reduce(operator.or_, domains))
         for domain in domains:
-            everything |= domain
-        cells = [everything & ~self._rest.compute]
-        cells.extend(self._alike(everything & self._rest.compute))
-        for domain in domains:
-            steps.spend(1 + len(cells) // 8)
+            steps.spend(1 + len(cells) // _EXAMINED)
             cells = [part for cell in cells
                      for part in (cell & domain, cell & ~domain) if part]
-        uses = {cell: sum(1 for domain in self.domains if domain & cell)
-                for cell in cells}
-        return sorted(cells, key=lambda cell: (uses[cell], cell))
+        return cells
 
-    def _alike(self, compute: int) -> list[int]:
-        """Return sets of compute hosts with the same room over time."""
-        first = self.units[0].start
-        last = max(each.end for each in self.units)
-        alike: dict[object, int] = {}
-        for node in host_sets.members(compute):
-            key = (frozenset((self._capacities[node] or {}).items()),
-                   tuple(sorted((each.start, each.end, each.amounts or ())
-                                for each in shares.between(
-                                    self._rest.rows[node], first, last))))
-            alike[key] = alike.get(key, 0) | 1 << node
-        return list(alike.values())
+    def _alike(self, nodes: int) -> list[int]:
+        """Return sets of hosts with the same room over time.
+
+        Nodes of Ironic are one set: their room is known from the domains.
+        """
+        first = self._units[0].start
+        last = max(each.end for each in self._units)
+        alike: dict[object, list[int]] = {}
+        for node in host_sets.members(nodes):
+            capacity = self._rest.capacities[node]
+            key = None if capacity is None else (
+                frozenset(capacity.items()),
+                tuple(sorted((each.start, each.end, each.amounts or ())
+                             for each in shares.between(
+                                 self._rest.rows[node], first, last))))
+            alike.setdefault(key, []).append(node)
+        return [host_sets.mask(there) for there in alike.values()]
 
     def solve(self, steps: budget.Budget) -> list[int] | None:
         """Return a host for each unit, or ``None`` if there is no solution.
 
         :raises budget.Exhausted: the steps did not suffice.
         """
-        count, looks = len(self.units), _looks(self._rest)
         hopeless: set[_State] = set()
         chosen: list[int] = []
-        # For each level: the hosts in use when the unit starts, and the hosts
-        # that have not been tried.
-        taken: list[_Taken] = [{}]
-        choices = [self._choices(0, {})]
-        while len(chosen) < count:
-            level = len(chosen)
-            node = next(choices[level], None)
+        # For each unit that is placed, and the next one: the hosts in use when
+        # it starts, and the hosts that have not been tried.
+        stack: list[tuple[_Taken, Iterator[int]]] = [
+            ({}, self._choices(0, {}))]
+        while stack:
+            taken, choices = stack[-1]
+            node = next(choices, None)
             if node is None:
-                hopeless.add(self._state(level, taken[level]))
-                taken.pop()
-                choices.pop()
-                if not chosen:
-                    return None
-                chosen.pop()
+                stack.pop()
+                hopeless.add(self._state(len(stack), taken))
                 continue
-            steps.spend(1 + len(taken[level]) // looks)
-            chosen.append(node)
-            if level + 1 == count:
-                break
-            then = self._then(level, taken[level], node)
-            if hopeless and self._state(level + 1, then) in hopeless:
-                chosen.pop()
-                continue
-            taken.append(then)
-            choices.append(self._choices(level + 1, then))
-        return chosen
+            steps.spend(1 + len(taken) // _EXAMINED)
+            chosen[len(stack) - 1:] = [node]
+            if len(stack) == len(self._units):
+                return chosen
+            then = self._then(len(stack), taken, node)
+            if self._state(len(stack), then) not in hopeless:
+                stack.append((then, self._choices(len(stack), then)))
+        return None
 
-    def _then(self, level: int, taken: _Taken, node: int) -> _Taken:
-        """Return the hosts in use when the next unit starts."""
-        start = self.units[level + 1].start
-        then: _Taken = {}
-        for other, placed in taken.items():
-            if len(placed) > 1:
-                placed = tuple([each for each in placed if each[0] > start])
-                if placed:
-                    then[other] = placed
-            elif placed[0][0] > start:
-                then[other] = placed
-        unit = self.units[level]
-        until = unit.lets_go(self._capacities[node] is not None)
+    def _then(self, count: int, taken: _Taken, node: int) -> _Taken:
+        """Return the hosts in use when the next unit starts.
+
+        :param count: the number of placed units.
+        :param taken: the hosts in use when the last of these starts.
+        :param node: its host.
+        """
+        start, unit = self._units[count].start, self._units[count - 1]
+        until = unit.released_at(self._rest.capacities[node] is not None)
+        then = {other: left for other, placed in taken.items() if (
+            left := tuple([each for each in placed if each[0] > start]))}
         if until > start:
             then[node] = tuple(sorted((
                 *then.get(node, ()),
                 (until, unit.amounts or (), unit.apart))))
         return then
 
-    def _state(self, level: int, taken: _Taken) -> _State:
-        cell_of = self.cell_of
-        return level, tuple(sorted([(cell_of[node], placed)
+    def _state(self, count: int, taken: _Taken) -> _State:
+        cell_of = self._cell_of
+        return count, tuple(sorted([(cell_of[node], placed)
                                     for node, placed in taken.items()]))
 
-    def _choices(self, level: int, taken: _Taken) -> Iterator[int]:
-        """Yield the hosts to try: the present one, then one of each kind."""
-        domain = self.domains[level]
-        unit = self.units[level]
+    def _choices(self, count: int, taken: _Taken) -> Iterator[int]:
+        """Yield the hosts to try for the next unit, one of each kind.
+
+        Its present host comes first, then hosts in use, then an unused one of
+        each cell.
+        """
+        unit, domain = self._units[count], self._domains[count]
+        unused = domain & ~host_sets.mask(taken)
         seen: set[tuple[int, tuple[_Placed, ...]]] = set()
-        empty = domain
-        for node in taken:
-            empty &= ~(1 << node)
-        current = unit.node
-        if current >= 0 and domain >> current & 1 and self._has_room(
-                unit, current, taken.get(current, ())):
-            seen.add((self.cell_of[current], taken.get(current, ())))
-            yield current
-        if unit.amounts is not None and domain & self._rest.compute:
-            for node, placed in taken.items():
-                kind = (self.cell_of[node], placed)
-                if domain >> node & 1 and kind not in seen:
-                    seen.add(kind)
-                    if self._has_room(unit, node, placed):
-                        yield node
-        for number, cell in enumerate(self.cells):
-            left = empty & cell
-            if left and (number, ()) not in seen:
-                yield (left & -left).bit_length() - 1
+        for node in (unit.node, *taken, *[
+                (there & -there).bit_length() - 1
+                for cell in self._cells if (there := unused & cell)]):
+            if node < 0 or not domain >> node & 1:
+                continue
+            placed = taken.get(node, ())
+            kind = self._cell_of[node], placed
+            if kind not in seen:
+                seen.add(kind)
+                if self._has_room(unit, node, placed):
+                    yield node
 
     def _has_room(self, unit: placement_units.Unit, node: int,
                   placed: Sequence[_Placed]) -> bool:
@@ -291,7 +250,7 @@ class _Problem:
         """
         if not placed:
             return True
-        capacity = self._capacities[node]
+        capacity = self._rest.capacities[node]
         if capacity is None or unit.amounts is None:
             return False
         for _, amounts, apart in placed:
@@ -309,18 +268,7 @@ class _Problem:
         return True
 
 
-def _looks(draft: timeline.Draft) -> int:
-    """Return how many bookings are examined in one step; shares take longer.
-    """
-    return 4 if draft.compute else 8
-
-
-def _start(each: placement_units.Unit) -> int:
-    return each.start
-
-
-def _order(each: placement_units.Unit) -> tuple[int, bool, int]:
+def _order(each: placement_units.Unit) -> tuple[int, float]:
     # At the same start, large units come first.
-    if each.amounts is None:
-        return each.start, False, 0
-    return each.start, True, -max(amount for _, amount in each.amounts)
+    return each.start, -max((amount for _, amount in each.amounts or ()),
+                            default=math.inf)

@@ -20,12 +20,9 @@ import itertools
 import math
 import operator
 
+from ironic_reservations.planner import bookings
 from ironic_reservations.planner import places
 from ironic_reservations.planner import shares
-
-#: Earlier than anything that is planned.
-_START = -(1 << 80)
-
 
 #: A class, the amount that is missing, since when, and the weight of each unit
 #: of it: for how long it is missing, as a part of the capacity.
@@ -53,8 +50,8 @@ class Row:
         self.effort = _EXAMINED
         self._capacity = capacity
         self._pieces = there = sorted(there, key=_start)
-        self._wholes = sum(each.what.amounts is None for each in there)
-        self._times = sorted({_START, *[each.start for each in there],
+        self._wholes = sum(each.unit.amounts is None for each in there)
+        self._times = sorted({bookings.NEVER, *[each.start for each in there],
                               *[_until(each) for each in there]})
         self._there: list[list[places.Piece]] = [[] for _ in self._times]
         changes: dict[str, list[int]] = {
@@ -101,7 +98,7 @@ class Row:
         :returns: the first step that it is in, and the step after the last.
         """
         self._costs.clear()
-        self._wholes += sign * (piece.what.amounts is None)
+        self._wholes += sign * (piece.unit.amounts is None)
         first, last = self._cut(piece.start), self._cut(_until(piece))
         for name, amount in piece.amounts.items():
             left = self._left[name]
@@ -137,12 +134,12 @@ class Row:
             return math.inf
         if leaving:
             return sum([each.weight for each in leaving])
-        if piece.what.amounts is None:
+        if piece.unit.amounts is None:
             return 0.0
         # The fullest host is preferred, so that whole hosts are left.
         first, last = self._span(piece)
         spare = sum(min(self._left[name][first:last]) / amount
-                    for name, amount in piece.what.amounts)
+                    for name, amount in piece.unit.amounts)
         return -1 / (1 + spare)
 
     def blockers(self, piece: places.Piece) -> Sequence[places.Piece]:
@@ -169,15 +166,15 @@ class Row:
 
         :param most: the weight from which on the others do not matter.
         """
-        apart = piece.what.apart
-        if piece.what.amounts is None:
+        apart = piece.unit.apart
+        if piece.unit.amounts is None:
             return self._near(piece)
         short = self._short(piece)
         if short is None:
             return None
         leaving = [each for each in self._near(piece)
-                   if each.what.amounts is None
-                   or (apart and each.what.apart == apart)
+                   if each.unit.amounts is None
+                   or (apart and each.unit.apart == apart)
                    ] if apart or self._wholes else []
         weight = 0.0
         for each in leaving:
@@ -240,12 +237,12 @@ def _covered(piece: places.Piece, short: list[_Short]) -> float:
 
 def _until(piece: places.Piece) -> int:
     """Return when its place becomes available to others."""
-    return piece.until if piece.what.amounts is None else piece.end
+    return piece.until if piece.unit.amounts is None else piece.end
 
 
 def _without(short: list[_Short], piece: places.Piece) -> list[_Short]:
     """Return the shortage that is left after a piece has left."""
-    if piece.what.amounts is None:
+    if piece.unit.amounts is None:
         return short
     amounts = piece.amounts
     start, end = piece.start, piece.end

@@ -96,10 +96,6 @@ def peak(near: Sequence[bookings.Booking], start: int) -> dict[str, int]:
     return peaks
 
 
-def _end(each: bookings.Booking) -> int:
-    return each.end
-
-
 def steps(there: Iterable[bookings.Booking], start: int, end: int
           ) -> Iterator[tuple[int, int, dict[str, int]]]:
     """Yield the amounts of instances by class, from instant to instant.
@@ -167,17 +163,22 @@ def fits(capacity: Capacity, there: Iterable[bookings.Booking],
                for name, _ in each.amounts or ())
 
 
+def roomy(capacity: Capacity, there: Iterable[bookings.Booking]) -> bool:
+    """Return whether a host has room for all of some instances together."""
+    ordered = sorted(there, key=_start)
+    return not ordered or all(
+        amount <= capacity.get(name, 0)
+        for name, amount in peak(ordered, ordered[0].start).items())
+
+
 def homeless(capacity: Capacity, there: Sequence[bookings.Booking]
              ) -> frozenset[str]:
     """Return the ids of movable instances without room on their host.
 
-    None is planned so; but the inventory may have shrunk, or a started
+    The planner makes none; but the inventory may have shrunk, or a started
     instance may have been extended.
     """
-    ordered = sorted(there, key=lambda each: each.start)
-    if not ordered or all(
-            amount <= capacity.get(name, 0)
-            for name, amount in peak(ordered, ordered[0].start).items()):
+    if roomy(capacity, there):
         return frozenset()
     kept = [each for each in there if not each.movable]
     out = set()
@@ -189,3 +190,11 @@ def homeless(capacity: Capacity, there: Sequence[bookings.Booking]
         else:
             out.add(each.id)
     return frozenset(out)
+
+
+def _start(each: bookings.Booking) -> int:
+    return each.start
+
+
+def _end(each: bookings.Booking) -> int:
+    return each.end

@@ -54,35 +54,45 @@ class Homes:
     """
 
     def __init__(self, draft: timeline.Draft, wanted: bookings.Booking,
-                 pinned: frozenset[str], steps: budget.Budget) -> None:
+                 pinned: frozenset[str]) -> None:
         self._draft = draft
         self._wanted = wanted
         self._pinned = pinned
-        members = host_sets.members(draft.whole_hosts(wanted))
-        steps.spend(1 + len(members) // _GLANCES)
-        self._left = [(key, node) for node in members
-                      if (key := self._key(node)) is not None]
-        heapq.heapify(self._left)
+        self._left: list[tuple[int, int]] | None = None
+
+    def forget(self) -> None:
+        """Examine all nodes again, since not only exchanges changed them."""
+        self._left = None
 
     def first(self, count: int, steps: budget.Budget) -> list[int]:
         """Return the first nodes that all bookings in the way may leave."""
         found: list[tuple[int, int]] = []
         draft, wanted = self._draft, self._wanted
-        while self._left and len(found) < count:
+        left = self._left = (self._all(steps) if self._left is None
+                             else self._left)
+        while left and len(found) < count:
             steps.spend()
-            key, node = heapq.heappop(self._left)
+            key, node = heapq.heappop(left)
             now = self._key(node)
             if now is None:
                 continue
             if now != key:
-                heapq.heappush(self._left, (now, node))
+                heapq.heappush(left, (now, node))
             elif all(holder is not None and placement_units.leaves(
                     holder, self._pinned) for holder in draft.held(
                         node, wanted.start, wanted.until)):
                 found.append((key, node))
         for each in found:
-            heapq.heappush(self._left, each)
+            heapq.heappush(left, each)
         return [node for _, node in found]
+
+    def _all(self, steps: budget.Budget) -> list[tuple[int, int]]:
+        members = host_sets.members(self._draft.whole_hosts(self._wanted))
+        steps.spend(1 + len(members) // _GLANCES)
+        found = [(key, node) for node in members
+                 if (key := self._key(node)) is not None]
+        heapq.heapify(found)
+        return found
 
     def _key(self, node: int) -> int | None:
         """Return the sort key of a node; ``None`` if it is taken."""

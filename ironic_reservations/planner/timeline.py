@@ -102,14 +102,17 @@ class Timeline:
         """The number of hosts."""
         return len(self.rows)
 
-    def remember(self, key: object, found: _Found) -> _Found:
-        """Keep a result that has been computed from it, and return it.
+    def once(self, key: object, compute: Callable[[], _Found]) -> _Found:
+        """Return a result that is computed from it, and then kept.
 
         :param key: the subject of the result, its key in ``known``.
         """
-        if len(self.known) >= _KNOWN:
-            self.known.clear()
-        self.known[key] = found
+        found: _Found | None = self.known.get(key)
+        if found is None:
+            found = compute()
+            if len(self.known) >= _KNOWN:
+                self.known.clear()
+            self.known[key] = found
         return found
 
     def promised(self) -> Iterator[bookings.Booking]:
@@ -135,10 +138,7 @@ class Timeline:
 
 @dataclasses.dataclass(slots=True)
 class Draft:
-    """A timeline that can be changed; a host's row is replaced as a whole.
-
-    :ivar base: the timeline that it was made of; ``None``: of none.
-    """
+    """A timeline that can be changed; a host's row is replaced as a whole."""
 
     capacities: Sequence[shares.Capacity | None]
     compute: int
@@ -148,7 +148,6 @@ class Draft:
     holders: list[tuple[_Holder, ...]]
     gaps: gaps_module.Gaps
     changed: set[int]
-    base: Timeline | None = None
 
     @classmethod
     def empty(cls, capacities: Sequence[shares.Capacity | None]) -> Draft:
@@ -166,14 +165,13 @@ class Draft:
         return cls(timeline.capacities, timeline.compute,
                    list(timeline.rows), list(timeline.starts),
                    list(timeline.untils), list(timeline.holders),
-                   timeline.gaps, set(timeline.changed), timeline)
+                   timeline.gaps, set(timeline.changed))
 
     def copy(self) -> Draft:
         """Return a copy."""
         return Draft(self.capacities, self.compute, list(self.rows),
                      list(self.starts), list(self.untils),
-                     list(self.holders), self.gaps, set(self.changed),
-                     self.base)
+                     list(self.holders), self.gaps, set(self.changed))
 
     def state(self, node: int) -> RowState:
         """Return the row of a host, for :meth:`restore`."""
@@ -228,7 +226,7 @@ class Draft:
         :raises ValueError: it is booked as a whole and otherwise at the same
             time, or has no room for a movable share that was not there before.
         """
-        self._replace(node, row, _check)
+        self._replace(node, row, True)
 
     def draw(self, node: int, row: Iterable[bookings.Booking]) -> None:
         """Replace all bookings of a host by those of the database.
@@ -239,10 +237,10 @@ class Draft:
         :raises ValueError: it is booked as a whole and otherwise at the same
             time.
         """
-        self._replace(node, row, None)
+        self._replace(node, row, False)
 
     def _replace(self, node: int, row: Iterable[bookings.Booking],
-                 check: _Check | None) -> None:
+                 checked: bool) -> None:
         there = tuple(sorted(row, key=_start))
         holders: tuple[_Holder, ...] = there
         capacity = self.capacities[node]
@@ -251,8 +249,8 @@ class Draft:
             untils = tuple([each.end + each.margin for each in there])
         else:
             sharing = [each for each in there if each.amounts is not None]
-            if sharing and check is not None:
-                check(node, capacity, self.rows[node], sharing)
+            if sharing and checked:
+                _check(node, capacity, self.rows[node], sharing)
             windows = _windows(there, sharing)
             starts = tuple([each[0] for each in windows])
             untils = tuple([each[1] for each in windows])
@@ -301,8 +299,9 @@ class Draft:
             return self.rows[node][first:last]
         if self.free(node, start, until):
             return ()
-        return tuple([each for each in self.rows[node] if each.start < until
-                      and self.until(each, node) > start])
+        return tuple([each for each in self.rows[node]
+                      if each.start < until and (each.end > start or (
+                          each.amounts is None and each.until > start))])
 
     def is_shared(self, node: int) -> bool:
         """Return whether a host is shared at any time."""
@@ -329,35 +328,10 @@ class Draft:
         for booking in arriving:
             new.setdefault(booking.node, []).append(booking)
         for node in out.keys() | new.keys():
-            if node not in out and len(new[node]) == 1 and (
-                    self.capacities[node] is None):
-                self._insert(node, new[node][0])
-                continue
             gone = out.get(node, set())
             self.write(node, [booking for booking in self.rows[node]
                               if booking.id not in gone]
                        + new.get(node, []))
-
-
-    def _insert(self, node: int, booking: bookings.Booking) -> None:
-        """Place a booking on a node of Ironic.
-
-        As :meth:`write` does, but faster.
-        """
-        starts, untils = self.starts[node], self.untils[node]
-        there = self.rows[node]
-        place = bisect.bisect_right(starts, booking.start)
-        before = place and untils[place - 1] > booking.start
-        if before or place < len(starts) and booking.until > starts[place]:
-            other = there[place - 1 if before else place]
-            raise ValueError(
-                f'The bookings {other.id} and {booking.id} of the host {node} '
-                'overlap. Plan the one that may move anew.')
-        row = (*there[:place], booking, *there[place:])
-        self.rows[node] = self.holders[node] = row
-        self.starts[node] = (*starts[:place], booking.start, *starts[place:])
-        self.untils[node] = (*untils[:place], booking.until, *untils[place:])
-        self.changed.add(node)
 
 
 def differing(after: Timeline | Draft, before: Timeline) -> Iterator[int]:
@@ -370,12 +344,6 @@ def differing(after: Timeline | Draft, before: Timeline) -> Iterator[int]:
     for node in nodes:
         if after.rows[node] is not before.rows[node]:
             yield node
-
-
-#: Raises if a row is not allowed; called with the number of the host, its
-#: capacity, all its bookings before, and its shares after.
-_Check = Callable[[int, shares.Capacity, Sequence[bookings.Booking],
-                   Sequence[bookings.Booking]], None]
 
 
 def _start(booking: bookings.Booking) -> int:
@@ -408,11 +376,8 @@ def _check(node: int, capacity: shares.Capacity,
     Bookings that were there before may have no room, since the inventory
     may have shrunk, or a booking may be late.
     """
-    if not any(each.movable for each in there):
-        return
-    peaks = shares.peak(there, there[0].start)
-    if all(amount <= capacity.get(name, 0)
-           for name, amount in peaks.items()):
+    if not any(each.movable for each in there) or shares.roomy(
+            capacity, there):
         return
     known = {each.id: each for each in before}
     for each in there:

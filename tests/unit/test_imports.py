@@ -79,8 +79,8 @@ _CLIENTS = ('enforcement/client.py', 'notices/mail.py',
 #: The modules of features that are as pure as the planner and the model.
 _PURE = (
     'calendar/values.py', 'history/values.py',
-    'no_show/decisions.py', 'notices/mail_times.py', 'open_dates/planning.py',
-    'placement/decisions/*.py', 'usage/sums.py',
+    'no_show/decisions.py', 'notices/mail_times.py', 'open_dates/make_way.py',
+    'open_dates/planning.py', 'placement/decisions/*.py', 'usage/sums.py',
     'usage/values.py')
 
 

@@ -117,7 +117,7 @@ def _why(snapshot: snapshots.Snapshot, booking: leases.NodeBooking,
     here = snapshot.host_state(number)
     sentences = lease_cycle.has(here.host.node, snapshot.suits(number, wanted))
     if sentences is None and not booking.begun:
-        sentences = here.unfit()
+        sentences = here.unfit
     if sentences is None:
         sentences = here.interruption(booking, snapshot.now)
     return lease_context.about(

@@ -481,7 +481,7 @@ def _unfit(snapshot: snapshots.Snapshot, numbers: int) -> str:
     told = []
     for number in host_sets.members(numbers)[:_TOLD]:
         here = snapshot.host_state(number)
-        told.append(f'host {here.host.id} {here.unfit()}')
+        told.append(f'host {here.host.id} {here.unfit}')
     return f' Not usable: {"; ".join(told)}.' if told else ''
 
 

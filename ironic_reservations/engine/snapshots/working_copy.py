@@ -129,7 +129,7 @@ class WorkingCopy:
         for uuid, here in after.items():
             number = self._numbers[uuid]
             self._states[number], self._seen = here, None
-            if here.promised_now() != there[uuid].promised_now():
+            if here.promised_now != there[uuid].promised_now:
                 # Nothing else that a commit changes has to do with it.
                 self._note_use(number, here)
             self._undrawn.add(number)
@@ -256,7 +256,7 @@ class WorkingCopy:
         self._usable &= ~bit
         if here is not None:
             self._ready |= bit if here.ready() else 0
-            self._usable |= bit if here.unfit() is None else 0
+            self._usable |= bit if here.unfit is None else 0
 
     def _set(self, requirement: requirements.Requirement) -> int:
         if requirement not in self._sets:

@@ -318,7 +318,7 @@ class _Plan:
         for uuid, number in self._ground.numbers.items():
             here = snapshot.host_state(number)
             window = self._window_of[uuid]
-            if here.unfit() is not None:
+            if here.unfit is not None:
                 # Its bookings have been planned again already.
                 continue
             windows[number] = window.starts_at, window.ends_at

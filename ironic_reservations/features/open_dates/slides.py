@@ -40,6 +40,7 @@ from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import granted as lease_granted
 from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import request_checks
+from ironic_reservations.features.open_dates import make_way
 from ironic_reservations.features.open_dates import planning as slides
 from ironic_reservations.features.open_dates import rows as db_open_dates
 from ironic_reservations.model import instants
@@ -49,7 +50,6 @@ from ironic_reservations.model import requirements
 from ironic_reservations.planner import allowance
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_states
-from ironic_reservations.planner import make_way
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import reach

@@ -103,7 +103,7 @@ def late_share_dropped() -> None:
 
     def wrong(here: Any, *more: Any) -> Any:
         there = right(here, *more)
-        if not here.host.node.compute or here.unfit() is not None:
+        if not here.host.node.compute or here.unfit is not None:
             return there
         out = instance_host_states.displaced(inventories.capacities(
             host_inventories.of(here.host.node)),

@@ -114,7 +114,7 @@ class TestEverybodyAgrees(testtools.TestCase):
             here = self._standing(node)
             self.assertEqual(broken, here.broken())
             if broken is not None:
-                self.assertIsNotNone(here.unfit(), node)
+                self.assertIsNotNone(here.unfit, node)
             start = lease_cycle.at_start(node, None)
             if start.bind and start.settled:
                 self.assertEqual(broken, start.why)

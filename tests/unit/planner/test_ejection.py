@@ -238,10 +238,10 @@ class TestSharedHosts(testtools.TestCase):
             leaving = list(row.blockers(piece))
             self.assertEqual(cost > 0, bool(leaving))
             rest = placement_units.without(draft,
-                                           [each.what for each in leaving])
+                                           [each.unit for each in leaving])
             self.assertTrue(placement_units.takes(rest, node, unit))
             for each in leaving:
-                self.assertTrue(all(one.movable for one in each.what.parts))
+                self.assertTrue(all(one.movable for one in each.unit.parts))
                 row.take(each)
             self.assertLessEqual(row.cost(piece), 0)
             row.put(piece)
@@ -283,7 +283,7 @@ class TestSharedHosts(testtools.TestCase):
         draft = timeline.Draft.of(timeline.Timeline.of([{'VCPU': 4}], ()))
         first, second = (places.Piece(placement_units.unit([bookings.Booking(
             name, 0, 5, -1, 1, amounts=(('VCPU', 3),))], draft),
-            0, 5, 5, [0], -1) for name in 'ab')
+            [0]) for name in 'ab')
         row = ejection.row(draft, 0, NONE_PINNED)
         costs, efforts = [], []
         for change in (None, row.put, None, row.take):
@@ -302,6 +302,5 @@ class TestSharedHosts(testtools.TestCase):
         row = shared_row.Row({'VCPU': 4})
         piece = places.Piece(placement_units.unit([bookings.Booking(
             'a', 0, 5, -1, 1, amounts=(('CUSTOM_GPU', 1),))],
-            timeline.Draft.of(timeline.Timeline.of([{'VCPU': 4}], ()))),
-            0, 5, 5, [0], -1)
+            timeline.Draft.of(timeline.Timeline.of([{'VCPU': 4}], ()))), [0])
         self.assertEqual(math.inf, row.cost(piece))

@@ -35,7 +35,7 @@ def _rows(there):
 
 
 def _names(row):
-    return [each.what.parts[0].id for each in row.pieces()]
+    return [each.unit.parts[0].id for each in row.pieces()]
 
 
 @strategies.composite
@@ -110,7 +110,7 @@ class TestExchange(testtools.TestCase):
             for one, following in itertools.pairwise(row.pieces()):
                 self.assertLessEqual(one.until, following.start)
             for each in row.pieces():
-                part = each.what.parts[0]
+                part = each.unit.parts[0]
                 self.assertEqual(node, each.node)
                 self.assertTrue(each.node == part.node or (
                     part.movable and part.eligible >> node & 1))

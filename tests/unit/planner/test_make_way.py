@@ -15,8 +15,8 @@
 import testtools
 
 from benchmarks import feasible
+from ironic_reservations.features.open_dates import make_way
 from ironic_reservations.planner import bookings
-from ironic_reservations.planner import make_way
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import timeline
 

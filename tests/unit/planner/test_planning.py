@@ -191,6 +191,13 @@ class TestNamedCases(testtools.TestCase):
                 limits=dataclasses.replace(nothing, **{way: 10_000})),
                 plans.Refusal, way)
 
+    def test_search_uses_a_host_without_any_class(self):
+        """Its inventory is empty, which is no capacity to compare."""
+        now = timeline.Timeline.of([None, {}], [_booking('a', 0, 5, 0)])
+        answer = planning.plan(now, [_demand(0, 5, eligible=A)], budget.Limits(
+            proof=0, swap=0, eject=0))
+        self.assertEqual([1], _granted(answer))
+
     def test_hosts_pinned_at_creation_do_not_refuse_the_third_lease(self):
         there = (_booking('L1', 0, 2, 0), _booking('L2', 4, 6, 1))
         answer = _plan(2, there, _demand(1, 5))

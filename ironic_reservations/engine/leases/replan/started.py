@@ -31,7 +31,6 @@ from ironic_reservations.model import leases
 from ironic_reservations.model import node_condition
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_states
-from ironic_reservations.planner import instance_host_states
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 
@@ -225,7 +224,7 @@ def _leaving(task: task_module.Task, rows: Sequence[leases.NodeBooking]
             # The next booking was planned after the regular end of this
             # one, so a late end must not push it away.
             leaving.append(dataclasses.replace(
-                instance_host_states.seated(
+                host_states.seated(
                     booked, here.instances[row.reservation_id]),
                 end=min(until, instants.instant(row.ends_at))))
             continue

@@ -165,9 +165,9 @@ def _crowded_out(task: task_module.Task, here: host_states.HostState,
     """Return bookings without room on a compute host beside the ones kept."""
     staying = {row.uuid for row in kept}
     end = instants.instant(task.after.end)
-    there = [instance_host_states.seated(
-        host_states.of_row(row, 0, task.snapshot.now, 0, 1),
-        here.instances[row.reservation_id]) for row, _ in here.promised]
+    there = [host_states.of_row(row, 0, task.snapshot.now, 0, 1,
+                                here.instances[row.reservation_id])
+             for row, _ in here.promised]
     known = {row.uuid for row, _ in instance_host_states.excess(here, there)}
     longer = [dataclasses.replace(each, end=end, movable=False)
               if row.uuid in staying else each

@@ -12,10 +12,10 @@
 
 """Makes room for a demand by bookings that may start at other times.
 
-It is the search by ejection (:mod:`.ejection`), in which some bookings have a
-window instead of a start: a booking that is ejected gets another host at its
-present start, or else another start within its window. It proves nothing, and
-is for nodes of Ironic only.
+It is the search by ejection (:mod:`~ironic_reservations.planner.ejection`), in
+which some bookings have a window instead of a start: a booking that is ejected
+gets another host at its present start, or else another start within its
+window. It proves nothing, and is for nodes of Ironic only.
 """
 
 from __future__ import annotations
@@ -104,12 +104,11 @@ class _Piece(places.Piece):
 
     __slots__ = ('present', 'window')
 
-    def __init__(self, what: placement_units.Unit, hosts: Sequence[int],
-                 home: int, movable: bool, window: Window | None) -> None:
-        super().__init__(what, what.start, what.end, what.until, hosts, home,
-                         movable)
+    def __init__(self, unit: placement_units.Unit, hosts: Sequence[int],
+                 movable: bool, window: Window | None) -> None:
+        super().__init__(unit, hosts, movable)
         self.window = window if movable else None
-        self.present = what.start
+        self.present = unit.start
 
     def begin(self, start: int) -> None:
         """Give it another start."""
@@ -141,7 +140,7 @@ class _Attempt:
                 for count in range(demand.least):
                     unit = placement_units.unit(
                         (demand.booking(count, -1),), self._draft)
-                    piece = self._piece(unit, -1, True, window)
+                    piece = self._piece(unit, True, window)
                     self._wanted.append(piece)
                     if not piece.hosts or not ejection.settle(
                             self._rows, piece, heavier, chance, steps,
@@ -155,15 +154,15 @@ class _Attempt:
     def _row(self, node: int) -> places.Row:
         draft, windows = self._draft, self._windows
         return exclusive_row.Row([
-            self._piece(placement_units.unit((each,), draft), node,
-                        each.movable, windows.get(each.id))
+            self._piece(placement_units.unit((each,), draft), each.movable,
+                        windows.get(each.id))
             for each in draft.rows[node]])
 
-    def _piece(self, unit: placement_units.Unit, home: int, movable: bool,
+    def _piece(self, unit: placement_units.Unit, movable: bool,
                window: Window | None) -> _Piece:
         # Compute hosts, where an instance may be, too, are left out.
         return _Piece(unit, host_sets.members(
-            unit.eligible & ~self._draft.compute), home, movable, window)
+            unit.eligible & ~self._draft.compute), movable, window)
 
     def _cheapest(self, rows: ejection.Rows, piece: places.Piece,
                   steps: budget.Budget) -> int | None:
@@ -240,7 +239,7 @@ class _Attempt:
 
     def starts(self) -> dict[str, int]:
         """Return the new starts of bookings."""
-        return {piece.what.parts[0].id: piece.start
+        return {piece.unit.parts[0].id: piece.start
                 for piece in self._there()
                 if piece.home >= 0 and piece.start != piece.present}
 
@@ -255,7 +254,7 @@ class _Attempt:
         starts = self.starts()
         for node, row in (self._rows or {}).items():
             self._draft.write(node, [dataclasses.replace(
-                piece.what.parts[0], node=node, start=piece.start,
+                piece.unit.parts[0], node=node, start=piece.start,
                 end=piece.end) for piece in row.pieces()])
         granted = [served.of(self._draft, dataclasses.replace(
             demand, start=piece.start, end=piece.end), ())
