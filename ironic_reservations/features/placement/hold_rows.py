@@ -47,7 +47,6 @@ _HOLD = store.Rows(
 _HOLDS = sa.select(*_HOLD.columns)
 _PROMISE = store.Rows(
     holds.Promise, tables.reservations, 'a promise', named={'owner': 'uuid'})
-_OF_PROMISE = 'of_promise_'
 _ASKED = 'asked_'
 #: The value of ``live`` of an exclusive hold.
 _WHOLE = 'node'
@@ -244,26 +243,22 @@ def count(connection: sa.Connection) -> dict[holds.HoldState, int]:
 
 
 def read_deployed(connection: sa.Connection,
-                  limit: int) -> list[tuple[holds.Hold, holds.Promise]]:
-    """Return active holds of used reservations, not handed over yet.
-
-    :returns: each with its promise.
-    """
+                  limit: int) -> list[holds.Promise]:
+    """Return used reservations whose holds have not been handed over yet."""
     # SELECT ... FROM holds JOIN reservations
     #     ON uuid = owner AND reservations.node_uuid = holds.node_uuid
     #   WHERE holds.state = 'active' AND holds.instance_uuid IS NULL
-    #     AND immediate = 1 AND reservations.state = 'in_use' LIMIT ?
-    rows = connection.execute(
-        _HOLDS.add_columns(*_PROMISE.labelled(_OF_PROMISE))
+    #     AND immediate = 1 AND reservations.state = 'in_use'
+    #     AND reservations.instance_uuid IS NOT NULL LIMIT ?
+    return _PROMISE.all(connection.execute(
+        sa.select(*_PROMISE.columns)
         .join_from(tables.holds, tables.reservations, sa.and_(
             _r.uuid == _h.owner, _r.node_uuid == _h.node_uuid))
         .where(_h.state == holds.HoldState.ACTIVE.value,
                _h.instance_uuid.is_(None), _r.immediate == 1,
-               _r.state == node_reservation.State.IN_USE.value)
-        .order_by(_h.id).limit(limit))
-    hold = _HOLD.reader(rows)
-    promise = _PROMISE.reader(rows, prefix=_OF_PROMISE)
-    return [(hold(row), promise(row)) for row in rows]
+               _r.state == node_reservation.State.IN_USE.value,
+               _r.instance_uuid.is_not(None))
+        .order_by(_h.id).limit(limit)))
 
 
 def read_consumer(connection: sa.Connection,

@@ -73,7 +73,8 @@ def intend(engine: Engine, connection: sa.Connection, class_name: str,
            reservation: node_reservation.Reservation) -> holds.Hold:
     """Write the row of the hold of a new reservation, in its transaction."""
     return hold_cases.intend(
-        engine, connection, _promise(reservation).of_class(class_name),
+        engine, connection,
+        holds.Promise.of(reservation).of_class(class_name),
         supersede=True, state=holds.HoldState.PROMISING)
 
 
@@ -116,7 +117,7 @@ def ensure(engine: Engine,
             raise db_connection.Conflict('the reservation has changed')
         if any(row.state is holds.HoldState.ACTIVE for row in there):
             return None
-        result = hold_cases.hold_node(engine, _promise(reservation),
+        result = hold_cases.hold_node(engine, holds.Promise.of(reservation),
                                       node.resource_class)
         if result.verdict is not _Verdict.BUSY:
             break
@@ -182,12 +183,6 @@ def without_room(engine: Engine,
     return {uuid: reasons.Reason(
         uuid, reasons.HELD_ELSEWHERE, 'has no room left in Placement')
         for uuid in classes if uuid not in may}
-
-
-def _promise(reservation: node_reservation.Reservation) -> holds.Promise:
-    return holds.Promise(
-        reservation.uuid, reservation.node_uuid, reservation.instance_uuid,
-        reservation.project_id, reservation.user_id)
 
 
 def _end(engine: Engine, reservation: node_reservation.Reservation) -> None:

@@ -173,7 +173,7 @@ class TestUncertainMove(ground.TestCase):
             self.held(node, 'me')
             self.network.faults = [fault]
             self.assertIs(Verdict.BUSY, deployed_holds.move(
-                self.engine, 'me', node, instance, None, None))
+                self.engine, holds.Promise('me', node, instance, None, None)))
             self.assertIs(Verdict.BUSY, self.hold(node).verdict)
             settled = self.recover()
             # NOTE: what comes only now is refused.
@@ -254,7 +254,8 @@ class TestDeaths(testscenarios.WithScenarios, ground.TestCase):
         hold_release.release(engine, [node])
 
     def move(self, engine: engine_module.Engine, node: str) -> None:
-        deployed_holds.move(engine, node, node, world.new_uuid(), None, None)
+        deployed_holds.move(engine, holds.Promise(
+            node, node, world.new_uuid(), None, None))
 
     def settle(self, engine: engine_module.Engine, node: str) -> None:
         hold_recovery.recover(engine)
@@ -282,8 +283,8 @@ class TestStorm(ground.TestCase):
         def move(engine: engine_module.Engine, node: str) -> None:
             if owners[node]:
                 instance = world.new_uuid()
-                deployed_holds.move(engine, owners[node][-1], node, instance,
-                                    None, None)
+                deployed_holds.move(engine, holds.Promise(
+                    owners[node][-1], node, instance, None, None))
 
         def pass_by(engine: engine_module.Engine, node: str) -> None:
             """Nova claims, and frees."""

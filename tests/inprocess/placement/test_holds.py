@@ -126,8 +126,8 @@ class TestRelease(ground.TestCase):
 class TestMove(ground.TestCase):
 
     def move(self, node: str, instance: str, owner: str = 'me') -> Verdict:
-        return deployed_holds.move(self.engine, owner, node, instance,
-                                   'theirs', 'them')
+        return deployed_holds.move(self.engine, holds.Promise(
+            owner, node, instance, 'theirs', 'them'))
 
     def test_instance_gets_the_node_in_one_write(self) -> None:
         node, instance = self.enrol(), world.new_uuid()
