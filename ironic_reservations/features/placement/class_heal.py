@@ -126,14 +126,9 @@ def nodes(engine: Engine,
 
 def collisions(there: Iterable[mirrored_node.Node]) -> dict[str, list[str]]:
     """Return resource classes that are one class in Placement."""
-    fit = set()
-    for node in there:
-        try:
-            flavors.class_of_node(node.resource_class)
-        except ValueError:
-            continue
-        fit.add(node.resource_class or '')
-    return flavors.collisions(fit)
+    return flavors.collisions({
+        node.resource_class for node in there
+        if node.resource_class and flavors.class_or_none(node.resource_class)})
 
 
 def heal(engine: Engine, there: Iterable[mirrored_node.Node], apply: bool,

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Iterable
-from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
@@ -35,6 +34,7 @@ from ironic_reservations.features.placement import deployed_holds
 from ironic_reservations.features.placement import hold_calls
 from ironic_reservations.features.placement import hold_release
 from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement import holds as hold_cases
 from ironic_reservations.features.placement import lease_holds
 from ironic_reservations.features.placement import lease_offers
 from ironic_reservations.features.placement import loops
@@ -45,8 +45,6 @@ from ironic_reservations.features.placement.decisions import hold_audit
 from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
-from ironic_reservations.model import reasons
-from ironic_reservations.planner import pick
 
 LOG = log.getLogger(__name__)
 
@@ -63,7 +61,7 @@ class _Making(feature.Part):
 
     engine: Engine
     made: node_reservation.Reservation
-    class_name: str
+    promise: holds.Promise
     over: Collection[str]
     intended: holds.Hold | None = None
 
@@ -71,8 +69,8 @@ class _Making(feature.Part):
         """Write the row of the hold."""
         db_holds.release(connection, self.over, self.made.created_at,
                          hold_calls.deadline(self.engine))
-        self.intended = reservation_holds.intend(
-            self.engine, connection, self.class_name, self.made)
+        self.intended = hold_cases.intend(self.engine, connection,
+                                          self.promise, promising=True)
 
     def confirm(self) -> None:
         """Hold the node.
@@ -83,7 +81,7 @@ class _Making(feature.Part):
             reservation has been ended.
         """
         assert self.intended is not None
-        _raise(reservation_holds.hold(self.engine, self.intended, self.made))
+        reservation_holds.hold(self.engine, self.intended, self.promise)
 
 
 @dataclasses.dataclass
@@ -179,21 +177,13 @@ class Placement(feature.Feature):
                   for row in rows]
         return _Ending(engine, change, ended) if ended else None
 
-    def confirm_again(self, engine: Engine,
-                      reservation: node_reservation.Reservation) -> None:
-        """Ensure that the node of an earlier reservation is held."""
-        _raise(reservation_holds.ensure(engine, reservation))
-
-    def obstacles(self, engine: Engine,
-                  request: pick.NodeRequest) -> Mapping[str, reasons.Reason]:
-        """Return the nodes that other consumers have in Placement."""
-        return reservation_holds.without_room(engine, request)
-
     def unconfirmed(self) -> sa.ColumnElement[bool]:
         """Return the condition that the hold is still being written."""
         return db_holds.being_made()
 
     # The functions have the parameters and the results of the hooks.
+    confirm_again = staticmethod(reservation_holds.ensure)
+    obstacles = staticmethod(reservation_holds.without_room)
     find_host = staticmethod(compute_hosts.find)
     refresh_hosts = staticmethod(compute_mirror.refresh_hosts)
     proves = staticmethod(proof.shown)
@@ -220,12 +210,5 @@ def _making(engine: Engine, change: change_module.Change,
             over: Collection[str]) -> feature.Part:
     node = change.given_of(mirrored_node.Node)
     assert node is not None
-    class_name = reservation_holds.class_of(node)
-    if isinstance(class_name, reasons.Reason):
-        raise feature.Obstacle(class_name)
-    return _Making(engine, made, class_name, over)
-
-
-def _raise(reason: reasons.Reason | None) -> None:
-    if reason is not None:
-        raise feature.Obstacle(reason)
+    return _Making(engine, made, reservation_holds.promise_of(made, node),
+                   over)

@@ -83,6 +83,44 @@ class Result:
     consumers: tuple[str, ...] = ()
     said: str = ''
 
+    @property
+    def secured(self) -> bool:
+        """Whether nobody else gets the host."""
+        return self.verdict in (Verdict.HELD, Verdict.INSTANCE)
+
+    def obstacle(self, exclusive: bool = True) -> str:
+        """Return why a host is not held, in words that follow its name."""
+        match self.verdict:
+            case Verdict.BUSY:
+                return 'is still being changed in Placement'
+            case Verdict.TAKEN if exclusive:
+                return 'is held in Placement by ' + ', '.join(self.consumers)
+            case Verdict.TAKEN:
+                others = len(self.consumers)
+                return ('has too little left in Placement, where '
+                        f'{others} other{"s" * (others > 1)} '
+                        f'{"has" if others == 1 else "have"} of it, such as '
+                        + self.consumers[0])
+            case Verdict.CLOSED if exclusive:
+                return ('is closed in Placement, so that Nova offers it to '
+                        'nobody')
+        return ('cannot be held' if exclusive else 'has no share to give') + (
+            f' in Placement: {self.said.rstrip(".")}')
+
+
+def of_node(promise: holds.Promise,
+            resource_class: str | None) -> holds.Promise | Result:
+    """Return the promise of a node of Ironic, with its class.
+
+    :param resource_class: of the node in Ironic.
+    :returns: the result, if Placement can have no such class.
+    """
+    try:
+        class_name = flavors.class_of_node(resource_class)
+    except ValueError as exc:
+        return Result(Verdict.UNKNOWN, said=str(exc))
+    return promise.of_class(class_name)
+
 
 def hold_node(engine: Engine, promise: holds.Promise,
               resource_class: str | None) -> Result:
@@ -91,11 +129,8 @@ def hold_node(engine: Engine, promise: holds.Promise,
     :param resource_class: of the node in Ironic.
     :raises PlacementUnavailable: as :func:`hold`.
     """
-    try:
-        class_name = flavors.class_of_node(resource_class)
-    except ValueError as exc:
-        return Result(Verdict.UNKNOWN, said=str(exc))
-    return hold(engine, promise.of_class(class_name))
+    wanted = of_node(promise, resource_class)
+    return wanted if isinstance(wanted, Result) else hold(engine, wanted)
 
 
 def hold(engine: Engine, promise: holds.Promise) -> Result:
@@ -165,31 +200,31 @@ def hold_all(engine: Engine, promises: Sequence[holds.Promise],
 
 
 def intend(engine: Engine, connection: sa.Connection, promise: holds.Promise,
-           supersede: bool = False,
-           state: holds.HoldState = holds.HoldState.RESERVING) -> holds.Hold:
+           promising: bool = False) -> holds.Hold:
     """Write the row of a hold before the hold is written.
 
     Call it in the transaction that promises the host, if there is one, and
     call :func:`complete` afterwards.
 
     :param promise: with amounts.
-    :param supersede: release all other holds of the node: the transaction has
-        made sure that their owners have lost it.
-    :param state: ``PROMISING`` if the promise is to be ended if the hold
-        fails.
+    :param promising: whether the transaction makes the promise. Then the
+        promise ends if the hold fails, and all other holds of the node are
+        released: the transaction has made sure that their owners have lost it.
     :raises oslo_db.exception.DBDuplicateEntry: the host is held for another
         owner.
     """
     assert promise.amounts is not None
     now, until = engine.clock(), hold_calls.deadline(engine)
-    if supersede:
+    if promising:
         db_holds.supersede(connection, promise.node_uuid, now, until)
     return db_holds.insert(connection, holds.Hold(
         id=0, consumer_uuid=consumers.fresh(), node_uuid=promise.node_uuid,
         owner=promise.owner, amounts=promise.amounts,
         project_id=promise.project_id or NOBODY,
-        user_id=promise.user_id or NOBODY, state=state, created_at=now,
-        deadline=until, exclusive=promise.exclusive))
+        user_id=promise.user_id or NOBODY, created_at=now, deadline=until,
+        state=(holds.HoldState.PROMISING if promising
+               else holds.HoldState.RESERVING),
+        exclusive=promise.exclusive))
 
 
 def complete(engine: Engine, intended: holds.Hold,

@@ -25,7 +25,6 @@ from ironic_reservations.features.placement import hold_calls
 from ironic_reservations.features.placement import hold_rows as db_holds
 from ironic_reservations.features.placement import holds as hold_cases
 from ironic_reservations.features.placement.decisions import holds
-from ironic_reservations.model import flavors
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
 
@@ -90,39 +89,19 @@ def _wants(promise: holds.Promise,
     if node.compute:
         return promise if promise.amounts is not None else _Unready(
             'is shared by instances, so that nobody can have all of it', True)
-    try:
-        class_name = flavors.class_of_node(node.resource_class)
-    except ValueError as exc:
-        return _Unready(
-            f'cannot be held in Placement: {str(exc).rstrip(".")}', True)
-    return dataclasses.replace(promise.of_class(class_name),
-                               instance_uuid=node.instance_uuid)
+    wanted = hold_cases.of_node(promise, node.resource_class)
+    if isinstance(wanted, hold_cases.Result):
+        return _Unready(wanted.obstacle(), True)
+    return dataclasses.replace(wanted, instance_uuid=node.instance_uuid)
 
 
 def _unheld(booking: leases.NodeBooking, promise: holds.Promise,
             result: hold_cases.Result) -> _Unready | None:
     """Return the reason why a host is not held; ``None``: it is held."""
-    match result.verdict:
-        case _Verdict.HELD | _Verdict.INSTANCE:
-            return None
-        case _Verdict.BUSY:
-            return _Unready('is still being changed in Placement')
-        case _Verdict.TAKEN if promise.exclusive:
-            return _Unready('is held in Placement by '
-                          + ', '.join(result.consumers), True)
-        case _Verdict.TAKEN:
-            others = len(result.consumers)
-            return _Unready(
-                'has too little left in Placement, where '
-                f'{others} other{"s" * (others > 1)} '
-                f'{"has" if others == 1 else "have"} of it, such as '
-                + result.consumers[0], True)
-        case _Verdict.CLOSED if promise.exclusive:
-            # NOTE: Nova reserves the inventory of a node in use; the node was
-            # used with the proof of the lease.
-            return None if booking.begun else _Unready(
-                'is closed in Placement, so that Nova offers it to nobody',
-                True)
-    return _Unready(
-        f'{"cannot be held" if promise.exclusive else "has no share to give"}'
-        f' in Placement: {result.said.rstrip(".")}', True)
+    # NOTE: Nova reserves the inventory of a node in use; the node was used
+    # with the proof of the lease.
+    if result.secured or (result.verdict is _Verdict.CLOSED
+                          and promise.exclusive and booking.begun):
+        return None
+    return _Unready(result.obstacle(promise.exclusive),
+                    result.verdict is not _Verdict.BUSY)

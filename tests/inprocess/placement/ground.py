@@ -82,12 +82,12 @@ class TestCase(world.TestCase):
         assert result.hold is not None
         return result.hold
 
-    def intended(self, node: str, owner: str = 'me', supersede: bool = False
+    def intended(self, node: str, owner: str = 'me', promising: bool = False
                  ) -> holds.Hold:
         """Write that a node is to be held, and leave it at that."""
         with self.engine.database.write() as opened:
             return hold_cases.intend(self.engine, opened,
-                                     promise(node, owner), supersede=supersede)
+                                     promise(node, owner), promising=promising)
 
     def rows(self) -> list[holds.Hold]:
         """Read the rows of all holds."""

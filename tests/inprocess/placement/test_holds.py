@@ -87,7 +87,7 @@ class TestHold(ground.TestCase):
     def test_promise_in_a_transaction_takes_the_node_over(self) -> None:
         node = self.enrol()
         before = self.held(node)
-        intended = self.intended(node, supersede=True)
+        intended = self.intended(node, promising=True)
         self.assertIs(Verdict.HELD, hold_cases.complete(
             self.engine, intended).verdict)
         self.assertEqual([intended.consumer_uuid], self.consumers(node))

@@ -107,10 +107,7 @@ class Host:
         """The class of which Placement should offer one."""
         if self.node is None or not self.exclusive:
             return None
-        try:
-            return flavors.class_of_node(self.node.resource_class)
-        except ValueError:
-            return None
+        return flavors.class_or_none(self.node.resource_class)
 
     @property
     def in_work(self) -> frozenset[str]:
