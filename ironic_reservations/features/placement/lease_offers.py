@@ -109,13 +109,9 @@ def _offer(context: lease_context.Context, lease: leases.Lease,
     flavor = None
     if context.engine.nova is not None:
         with context.engine.database.read() as connection:
-            nodes = db_nodes.read_nodes(
-                connection, {booking.node_uuid for booking in bookings},
-                with_traits=False).values()
-        flavor = (lease_provider_flavors.of_hosts(nodes)
-                  if each.instances is None else
-                  lease_provider_flavors.of_instances(
-                      each.instances, any(node.compute for node in nodes)))
+            flavor = lease_provider_flavors.desired(
+                connection, each.instances,
+                {booking.node_uuid for booking in bookings})
     return offer(context, each.id, lease.project_id, bookings, flavor)
 
 
