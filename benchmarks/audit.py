@@ -85,7 +85,7 @@ def measure(server: str, nodes: int) -> list[tuple[table.Row, int]]:
             began = time.perf_counter()
             report = placement_audit.audit(engine)
             took = time.perf_counter() - began
-            if not report.clean or report.nodes != nodes:
+            if report.differences or report.nodes != nodes:
                 raise RuntimeError(f'It is not clean: {report}')
             measured.append((table.Row(what, [took], took), counting.calls))
         engine.database.close()

@@ -38,9 +38,12 @@ from ironic_reservations.features.placement import hold_rows as db_holds
 from ironic_reservations.features.placement import lease_provider_audit
 from ironic_reservations.features.placement import providers_seen
 from ironic_reservations.features.placement import server_audit
+from ironic_reservations.features.placement.decisions import differences
 from ironic_reservations.features.placement.decisions import hold_audit
 from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.model import mirrored_node
+
+Difference = differences.Difference
 
 _NAMESPACE = uuid_module.UUID('7c0f5f1e-5a63-4b0c-8d7c-5f6a1f0b9d34')
 
@@ -60,17 +63,21 @@ class Report:
     :ivar looked_at: the number of nodes that were checked one by one.
     :ivar in_work: the number of these that are being changed, so that they
         could not be compared.
+    :ivar repairs: the reason for which each difference remains, in words;
+        empty if it is repaired; ``None``: no repairs were requested.
     """
 
     nodes: int
     looked_at: int
     in_work: int
-    differences: tuple[hold_audit.Difference, ...]
+    differences: tuple[Difference, ...]
+    repairs: Mapping[Difference, str] | None = None
 
     @property
-    def clean(self) -> bool:
-        """Whether everything agrees."""
-        return not self.differences
+    def remaining(self) -> tuple[Difference, ...]:
+        """The differences that are not repaired."""
+        return tuple(each for each in self.differences
+                     if self.repairs is None or self.repairs[each])
 
 
 def audit(engine: Engine, everything: bool = False) -> Report:
@@ -89,20 +96,20 @@ def audit(engine: Engine, everything: bool = False) -> Report:
     used = _used(engine, hosts, there)
     suspects = [uuid for uuid in sorted(hosts) if everything or _suspect(
         hosts[uuid], there.get(uuid), used.get(uuid), seen.get(uuid))]
-    found: list[hold_audit.Difference] = []
+    found: list[Difference] = []
     now: _Seen = {}
     in_work = 0
     for uuid in suspects:
         view = check_host(engine, uuid, hosts[uuid].exclusive)
-        differences = hold_audit.compare(view)
-        found += differences
+        of_host = hold_audit.compare(view)
+        found += of_host
         in_work += bool(view.in_work)
-        if uuid in there and not differences and not view.in_work and (
+        if uuid in there and not of_host and not view.in_work and (
                 view.host.class_name is not None or not view.host.exclusive):
             now[uuid] = _as_seen(view.host, there[uuid], used.get(uuid))
-    differences, children = lease_provider_audit.find(engine, there, seen,
-                                                      everything)
-    found += differences
+    of_leases, children = lease_provider_audit.find(engine, there, seen,
+                                                    everything)
+    found += of_leases
     found += server_audit.find(engine, {
         uuid: host.node.name for uuid, host in hosts.items()
         if not host.exclusive and host.node is not None and host.node.name})

@@ -41,15 +41,15 @@ from ironic_reservations.features.placement import loops
 from ironic_reservations.features.placement import proof
 from ironic_reservations.features.placement import providers_seen
 from ironic_reservations.features.placement import reservation_holds
-from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import differences
 from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
 
 LOG = log.getLogger(__name__)
 
-_LOST = frozenset((hold_audit.Kind.ORPHAN,
-                   hold_audit.Kind.RESERVATION_LEFTOVER))
+_LOST = frozenset((differences.Kind.ORPHAN,
+                   differences.Kind.RESERVATION_LEFTOVER))
 
 
 @dataclasses.dataclass

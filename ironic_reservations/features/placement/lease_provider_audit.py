@@ -35,7 +35,7 @@ from ironic_reservations.features.placement import lease_provider_calls
 from ironic_reservations.features.placement import lease_provider_flavors
 from ironic_reservations.features.placement import lease_provider_sync
 from ironic_reservations.features.placement import providers_seen
-from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import differences
 from ironic_reservations.features.placement.decisions import (
     lease_provider_audit as planner,
 )
@@ -46,6 +46,9 @@ from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 
 LOG = log.getLogger(__name__)
+
+Difference = differences.Difference
+Kind = differences.Kind
 
 _NAMESPACE = uuid_module.UUID('a2f1c7de-0c39-4f5c-9a30-13c0a45b7a55')
 
@@ -77,7 +80,7 @@ def read(engine: Engine) -> planner.Rows:
 
 def find(engine: Engine, there: Mapping[str, placement.Provider],
          seen: Mapping[str, providers_seen.Seen], everything: bool
-         ) -> tuple[list[hold_audit.Difference], _Seen]:
+         ) -> tuple[list[Difference], _Seen]:
     """Return the differences.
 
     :param there: all providers.
@@ -115,7 +118,7 @@ def find(engine: Engine, there: Mapping[str, placement.Provider],
 
 def _compare(engine: Engine, rows: planner.Rows, hosts: Iterable[str]
              ) -> tuple[dict[str, planner.Offered],
-                        list[hold_audit.Difference]]:
+                        list[Difference]]:
     offered = {host: _offered(engine, host) for host in hosts}
     return offered, planner.compare(rows, offered, hold_calls.client(
         engine).classes(), _flavors(engine))
@@ -153,25 +156,24 @@ def _as_seen(rows: planner.Rows, host: str,
 
 
 def repair(engine: Engine,
-           differences: Collection[hold_audit.Difference]
-           ) -> dict[hold_audit.Difference, str]:
+           found: Collection[Difference]) -> dict[Difference, str]:
     """Repair differences, without deleting or changing servers.
 
     :returns: the reason for which each difference remains, in words; empty if
         it is repaired.
     """
-    said: dict[hold_audit.Difference, str] = {}
-    for ident in sorted({each.reservation_id for each in differences}):
-        its = [each for each in differences if each.reservation_id == ident]
+    said: dict[Difference, str] = {}
+    for ident in sorted({each.reservation_id for each in found}):
+        its = [each for each in found if each.reservation_id == ident]
         why = _repair(engine, ident, its)
         said.update({each: each.detail
-                     if each.kind is hold_audit.Kind.OVERALLOCATED else why
+                     if each.kind is Kind.OVERALLOCATED else why
                      for each in its})
     return said
 
 
 def _repair(engine: Engine, ident: str,
-            its: Collection[hold_audit.Difference]) -> str:
+            its: Collection[Difference]) -> str:
     rows = read(engine)
     if ident in rows.in_work:
         return 'Another process is changing it.'

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 import dataclasses
 
 from ironic_reservations import errors
@@ -25,69 +26,51 @@ from ironic_reservations.features.placement import hold_release
 from ironic_reservations.features.placement import holds as hold_cases
 from ironic_reservations.features.placement import lease_provider_audit
 from ironic_reservations.features.placement import lease_provider_sync
+from ironic_reservations.features.placement.decisions import differences
 from ironic_reservations.features.placement.decisions import hold_audit
 
-Kind = hold_audit.Kind
-
-
-@dataclasses.dataclass(frozen=True)
-class Repair:
-    """The result for a difference.
-
-    :ivar done: whether it is repaired.
-    :ivar said: the reason if it is not.
-    """
-
-    difference: hold_audit.Difference
-    done: bool
-    said: str = ''
+Difference = differences.Difference
+Kind = differences.Kind
 
 
 def repair(engine: Engine,
-           report: placement_audit.Report) -> list[Repair]:
-    """Repair differences, after checking each host again."""
+           found: Collection[Difference]) -> dict[Difference, str]:
+    """Repair differences, after checking each host again.
+
+    :returns: the reason for which each difference remains, in words; empty if
+        it is repaired.
+    """
     # Orphans first, since an orphan may prevent a hold of its node.
-    order = sorted((one for one in report.differences
-                    if not one.reservation_id), key=lambda one: (
-                        one.kind is not Kind.ORPHAN, one))
-    repairs = [_repair(engine, difference) for difference in order]
-    return repairs + _repair_reservations(
-        engine, [one for one in report.differences if one.reservation_id])
-
-
-def _repair_reservations(engine: Engine,
-                         differences: list[hold_audit.Difference]
-                         ) -> list[Repair]:
+    order = sorted((one for one in found if not one.reservation_id),
+                   key=lambda one: (one.kind is not Kind.ORPHAN, one))
+    said = {one: _repair(engine, one) for one in order}
+    of_leases = [one for one in found if one.reservation_id]
     try:
-        said = lease_provider_audit.repair(engine, differences)
+        said.update(lease_provider_audit.repair(engine, of_leases))
     except (errors.PlacementUnavailable, errors.NovaUnavailable) as exc:
-        said = dict.fromkeys(differences, str(exc))
-    return [Repair(difference, not said[difference], said[difference])
-            for difference in differences]
+        said.update(dict.fromkeys(of_leases, str(exc)))
+    return said
 
 
-def _repair(engine: Engine, difference: hold_audit.Difference) -> Repair:
+def _repair(engine: Engine, difference: Difference) -> str:
     if difference.kind in (Kind.UNCOUNTED, Kind.FAILED_MIGRATION):
         # The server belongs to its owner, and the migration to Nova.
-        return Repair(difference, False, difference.detail)
+        return difference.detail
     try:
         view = placement_audit.check_host(engine, difference.node_uuid,
                                           not difference.shared)
         if difference not in hold_audit.compare(view):
-            return Repair(difference, not view.in_work, (
-                'Another process is changing it.' if view.in_work else ''))
-        if difference.kind is Kind.ORPHAN:
-            said = _remove_orphan(engine, difference)
-        elif difference.kind in (Kind.HOLD_MISSING, Kind.HOLD_DIFFERS,
-                                 Kind.UNHELD):
-            said = _hold_again(engine, view, difference.consumer_uuid)
-        elif difference.kind is Kind.PROVIDER_LEFTOVER:
-            said = _remove_provider(engine, view.host)
-        else:
-            said = difference.detail
+            return 'Another process is changing it.' if view.in_work else ''
+        match difference.kind:
+            case Kind.ORPHAN:
+                return _remove_orphan(engine, difference)
+            case Kind.HOLD_MISSING | Kind.HOLD_DIFFERS | Kind.UNHELD:
+                return _hold_again(engine, view, difference.consumer_uuid)
+            case Kind.PROVIDER_LEFTOVER:
+                return _remove_provider(engine, view.host)
     except errors.PlacementUnavailable as exc:
-        said = str(exc)
-    return Repair(difference, not said, said)
+        return str(exc)
+    return difference.detail
 
 
 def _hold_again(engine: Engine, view: hold_audit.View,
@@ -113,16 +96,14 @@ def _hold_again(engine: Engine, view: hold_audit.View,
                 promise, instance_uuid=promise.instance_uuid
                 or now.node.instance_uuid), now.node.resource_class)
             if host.exclusive else hold_cases.hold(engine, promise))
-        if result.verdict not in (hold_cases.Verdict.HELD,
-                                  hold_cases.Verdict.INSTANCE):
+        if not result.secured:
             return result.said or (
                 f'The {"node" if host.exclusive else "share"} is '
                 f'{result.verdict}.')
     return ''
 
 
-def _remove_orphan(engine: Engine,
-                   difference: hold_audit.Difference) -> str:
+def _remove_orphan(engine: Engine, difference: Difference) -> str:
     assert difference.consumer_uuid is not None
     answer = hold_calls.client(engine).delete_allocations(
         difference.consumer_uuid)

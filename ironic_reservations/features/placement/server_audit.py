@@ -24,7 +24,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.features.placement import hold_calls
 from ironic_reservations.features.placement import lease_provider_audit
 from ironic_reservations.features.placement import lease_provider_calls
-from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import differences
 from ironic_reservations.features.placement.decisions import (
     lease_providers as machine,
 )
@@ -36,14 +36,14 @@ LOG = log.getLogger(__name__)
 
 
 def find(engine: Engine, hosts: Mapping[str, str]
-         ) -> list[hold_audit.Difference]:
+         ) -> list[differences.Difference]:
     """Return the servers and migrations that Placement counts wrongly.
 
     :param hosts: the names of compute hosts by the uuids of their providers.
     """
     if engine.nova is None:
         return []
-    found: list[hold_audit.Difference] = []
+    found: list[differences.Difference] = []
     try:
         # Only hosts with servers or such migrations are read in Placement.
         failed = _failed(engine.nova) if hosts else []
@@ -74,7 +74,7 @@ def _failed(nova: nova_client.Nova) -> list[nova_client.Migration]:
 
 def _compare(engine: Engine, nova: nova_client.Nova, host: str,
              name: str, failed: Iterable[nova_client.Migration]
-             ) -> list[hold_audit.Difference]:
+             ) -> list[differences.Difference]:
     servers = [planner.Server(each.uuid, each.vcpus, each.extra_specs)
                for each in _on(nova, name)]
     migrations = {each.uuid: each.server for each in failed

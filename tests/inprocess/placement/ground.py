@@ -26,7 +26,7 @@ from ironic_reservations.features.placement import hold_recovery
 from ironic_reservations.features.placement import hold_rows as db_holds
 from ironic_reservations.features.placement import holds as hold_cases
 from ironic_reservations.features.placement import repair as placement_repair
-from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import differences
 from ironic_reservations.features.placement.decisions import holds
 from tests import world
 from tests.inprocess.placement import faults
@@ -129,11 +129,11 @@ class TestCase(world.TestCase):
         """Look at everything."""
         return placement_audit.audit(self.engine, everything=True)
 
-    def is_told(self, difference: hold_audit.Difference) -> bool:
+    def is_told(self, difference: differences.Difference) -> bool:
         """Tell whether a difference is one that the test is about."""
         return True
 
-    def found(self) -> list[tuple[hold_audit.Kind, str]]:
+    def found(self) -> list[tuple[differences.Kind, str]]:
         """Audit twice, cheaply and thoroughly: both find the same."""
         cheaply, found = (
             placement_audit.audit(self.engine, everything).differences
@@ -142,13 +142,13 @@ class TestCase(world.TestCase):
         return [(one.kind, one.node_uuid) for one in found
                 if self.is_told(one)]
 
-    def repair(self) -> dict[hold_audit.Kind, bool]:
+    def repair(self) -> dict[differences.Kind, bool]:
         """Audit and repair, and return what was mended."""
-        return {repair.difference.kind: repair.done for repair in
-                placement_repair.repair(self.engine, self.audit())
-                if self.is_told(repair.difference)}
+        said = placement_repair.repair(self.engine, self.audit().differences)
+        return {difference.kind: not why for difference, why in said.items()
+                if self.is_told(difference)}
 
-    def assert_mended(self, kind: hold_audit.Kind, *nodes: str,
+    def assert_mended(self, kind: differences.Kind, *nodes: str,
                       done: bool = True) -> None:
         """Check what an audit finds, and whether it is mended."""
         self.assertEqual([(kind, node) for node in sorted(nodes)],

@@ -29,7 +29,7 @@ from ironic_reservations.features.placement import hold_recovery
 from ironic_reservations.features.placement import hold_release
 from ironic_reservations.features.placement import holds as hold_cases
 from ironic_reservations.features.placement import repair as placement_repair
-from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import differences
 from tests import leasing
 from tests import world
 from tests.inprocess.placement import faults
@@ -37,7 +37,7 @@ from tests.inprocess.placement import ground
 from tests.inprocess.placement import in_memory
 
 GOLD = in_memory.GOLD
-Kind = hold_audit.Kind
+Kind = differences.Kind
 #: The calls besides those for each class: all providers, all classes.
 CONSTANT = 2
 
@@ -161,7 +161,7 @@ class TestNodes(_TestCase):
         self.assertEqual({Kind.PROVIDER_LEFTOVER: False}, self.repair())
         self.world.ironic.remove(node)
         self.world.ironic.remove(used)
-        placement_repair.repair(self.engine, self.audit())
+        placement_repair.repair(self.engine, self.audit().differences)
         self.assertEqual([(Kind.PROVIDER_LEFTOVER, used)], self.found())
         self.assertIsNone(self.client.provider(node))
         self.assertEqual([theirs], self.consumers(used))
@@ -171,7 +171,7 @@ class TestNodes(_TestCase):
     def test_provider_of_a_node_that_no_audit_had_seen(self) -> None:
         """One that is always free is none of the nodes to look at."""
         node, other = self.enrol(), self.enrol()
-        self.assertTrue(placement_audit.audit(self.engine).clean)
+        self.assertEqual((), placement_audit.audit(self.engine).differences)
         self.world.ironic.remove(node)
         mirror.refresh_all(self.engine)
         self.assert_mended(Kind.PROVIDER_LEFTOVER, node)
@@ -195,14 +195,14 @@ class TestNodes(_TestCase):
         orphan = self.orphan(node)
         report = self.audit()
         self.client.delete_allocations(orphan)
-        self.assertEqual([True], [
-            one.done for one in placement_repair.repair(self.engine, report)])
+        self.assertEqual([''], [*placement_repair.repair(
+            self.engine, report.differences).values()])
         node = self.enrol()
         self.client.delete_allocations(self.held(node, 'me').consumer_uuid)
         report = self.audit()
         hold_release.release(self.engine, ['me'])
         self.network.calls.clear()
-        placement_repair.repair(self.engine, report)
+        placement_repair.repair(self.engine, report.differences)
         self.assertEqual([], self.network.writes())
 
 
@@ -210,7 +210,7 @@ class TestCost(_TestCase):
 
     def calls(self) -> int:
         self.network.calls.clear()
-        self.assertTrue(self.audit().clean)
+        self.assertEqual((), self.audit().differences)
         return len(self.network.calls)
 
     def test_clean_nodes_cost_nothing(self) -> None:

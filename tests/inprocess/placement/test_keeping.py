@@ -30,7 +30,7 @@ from ironic_reservations.engine import sweep
 from ironic_reservations.features.placement import consumers
 from ironic_reservations.features.placement import drift as placement_drift
 from ironic_reservations.features.placement import loops as placement_loops
-from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import differences
 from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.reconciler import loop
 from ironic_reservations.reconciler import loops
@@ -204,7 +204,7 @@ class TestPasses(TestCase):
         self.assertEqual({}, self.world.claims())
         self.assertEqual([], self.consumers(node))
 
-    def drift(self) -> dict[hold_audit.Kind, placement_drift.Drift]:
+    def drift(self) -> dict[differences.Kind, placement_drift.Drift]:
         """Read what the last audit has found."""
         with self.engine.database.read() as opened:
             return placement_drift.read(opened)

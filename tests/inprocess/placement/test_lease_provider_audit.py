@@ -24,7 +24,7 @@ from ironic_reservations.features.placement import audit as placement_audit
 from ironic_reservations.features.placement import lease_provider_calls
 from ironic_reservations.features.placement import repair as placement_repair
 from ironic_reservations.features.placement import sync as placement_sync
-from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import differences
 from ironic_reservations.features.placement.decisions import (
     lease_providers as machine,
 )
@@ -36,7 +36,7 @@ from tests.inprocess.placement import faults
 from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import reserved
 
-Kind = hold_audit.Kind
+Kind = differences.Kind
 
 
 class TestCase(reserved.TestCase):
@@ -74,7 +74,7 @@ class TestCase(reserved.TestCase):
         host, = wanted.counts
         return wanted, host, lease_provider_calls.child_of(host)
 
-    def is_told(self, difference: hold_audit.Difference) -> bool:
+    def is_told(self, difference: differences.Difference) -> bool:
         return bool(difference.reservation_id)
 
 
@@ -100,7 +100,7 @@ class TestFlavor(TestCase):
         self.nova.flavors.clear()
         report = placement_audit.audit(self.engine)
         self.over()
-        placement_repair.repair(self.engine, report)
+        placement_repair.repair(self.engine, report.differences)
         self.assertNotIn(wanted.reservation_id, self.nova.flavors)
 
     def test_nova_that_is_not_asked_lacks_nothing(self) -> None:
@@ -296,6 +296,6 @@ class TestKeeping(TestCase):
         kept = placement_sync.audit(self.engine, repair=True,
                                     everything=True)
         self.assertEqual([Kind.PROVIDER_LEFTOVER],
-                         [each.kind for each in kept.report.differences])
+                         [each.kind for each in kept.differences])
         self.assertEqual((), kept.remaining)
         self.assertEqual([], self.client.providers())

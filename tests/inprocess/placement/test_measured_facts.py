@@ -37,14 +37,14 @@ from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import reserve
 from ironic_reservations.features.placement import consumers
 from ironic_reservations.features.placement import hold_recovery
-from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import differences
 from ironic_reservations.planner import pick
 from tests import world
 from tests.inprocess.placement import beside
 from tests.inprocess.placement import in_memory
 
 GOLD = in_memory.GOLD
-Kind = hold_audit.Kind
+Kind = differences.Kind
 Outcome = answers.Outcome
 
 ROUNDS = 5

@@ -30,6 +30,7 @@ from ironic_reservations.features.placement import consumers
 from ironic_reservations.features.placement import hold_release
 from ironic_reservations.features.placement import lease_provider_calls
 from ironic_reservations.features.placement import sync as placement_sync
+from ironic_reservations.features.placement.decisions import differences
 from ironic_reservations.features.placement.decisions import hold_audit
 from ironic_reservations.features.placement.decisions import holds
 from tests import leasing
@@ -39,7 +40,7 @@ from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import shared
 
 GOLD = in_memory.GOLD
-Kind = hold_audit.Kind
+Kind = differences.Kind
 times = shared.times
 
 
@@ -49,8 +50,8 @@ class _Leased(shared.TestCase):
     def repair(self) -> dict[Kind, bool]:
         """Audit and repair, and return what was mended."""
         kept = placement_sync.audit(self.engine, repair=True)
-        return {each.difference.kind: each.done
-                for each in kept.repairs or ()}
+        return {difference.kind: not why
+                for difference, why in (kept.repairs or {}).items()}
 
     def enlarge(self) -> None:
         """Have all instances have more VCPUs, by the rows alone."""

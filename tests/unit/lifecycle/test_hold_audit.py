@@ -20,6 +20,7 @@ from typing import Any
 
 import testtools
 
+from ironic_reservations.features.placement.decisions import differences
 from ironic_reservations.features.placement.decisions import hold_audit
 from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.model import inventories
@@ -27,7 +28,7 @@ from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 
 NOON = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)
-Kind = hold_audit.Kind
+Kind = differences.Kind
 HoldState = holds.HoldState
 
 

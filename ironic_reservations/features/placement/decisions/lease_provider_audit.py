@@ -22,13 +22,13 @@ from collections.abc import Mapping
 import dataclasses
 import functools
 
-from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import differences
 from ironic_reservations.features.placement.decisions import (
     lease_providers as machine,
 )
 
-Difference = hold_audit.Difference
-Kind = hold_audit.Kind
+Difference = differences.Difference
+Kind = differences.Kind
 
 
 @dataclasses.dataclass(frozen=True)

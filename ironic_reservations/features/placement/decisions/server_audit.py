@@ -23,7 +23,7 @@ from collections.abc import Set
 import dataclasses
 import re
 
-from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.decisions import differences
 from ironic_reservations.features.placement.decisions import (
     lease_providers as machine,
 )
@@ -67,7 +67,7 @@ def compare(host: str, servers: Iterable[Server],
             allocated: Mapping[str, Mapping[str, int]],
             offered: Mapping[str, Mapping[str, int]],
             live: Set[str], failed: Mapping[str, str]
-            ) -> Iterator[hold_audit.Difference]:
+            ) -> Iterator[differences.Difference]:
     """Return the servers that use more of a host than Placement counts.
 
     Return also the migrations that have failed and still have allocations.
@@ -84,8 +84,8 @@ def compare(host: str, servers: Iterable[Server],
                    **offered.get(migration, {})}
         said = ', '.join(f'{amount} {name}' for name, amount
                          in sorted(amounts.items()))
-        yield hold_audit.Difference(
-            hold_audit.Kind.FAILED_MIGRATION, host, migration,
+        yield differences.Difference(
+            differences.Kind.FAILED_MIGRATION, host, migration,
             f'The migration {migration} of the server {failed[migration]} has '
             f'failed in Nova, and still has {said}. When the server is in '
             'order or deleted, "openstack resource provider allocation delete '
@@ -98,8 +98,8 @@ def compare(host: str, servers: Iterable[Server],
         there = allocated.get(server.uuid, {})
         counted = sum(there.get(name, 0) for name in _PROCESSORS)
         if counted < server.processors:
-            yield hold_audit.Difference(
-                hold_audit.Kind.UNCOUNTED, host, server.uuid,
+            yield differences.Difference(
+                differences.Kind.UNCOUNTED, host, server.uuid,
                 f'The server {server.uuid} has {server.vcpus} VCPUs, of which '
                 f'Placement counts {counted}'
                 + (': it has the flavor of a lease that is over. Delete it, '
