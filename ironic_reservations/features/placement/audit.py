@@ -25,7 +25,6 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 from typing import TypeVar
-import uuid as uuid_module
 
 from ironic_reservations.clouds import placement
 from ironic_reservations.db import nodes as db_nodes
@@ -44,8 +43,6 @@ from ironic_reservations.features.placement.decisions import holds
 from ironic_reservations.model import mirrored_node
 
 Difference = differences.Difference
-
-_NAMESPACE = uuid_module.UUID('7c0f5f1e-5a63-4b0c-8d7c-5f6a1f0b9d34')
 
 #: The usage of a host by class, as far as requests for all hosts show it.
 _Used = Mapping[str, int]
@@ -260,11 +257,10 @@ def _as_seen(host: hold_audit.Host, provider: placement.Provider,
              sorted((promise.owner, promise.amounts)
                     for promise in host.promises),
              None if used is None else sorted(used.items()))
-    return providers_seen.Seen(
+    return providers_seen.Seen.of(
         provider.generation,
         (providers_seen.Kind.NODE if host.exclusive
-         else providers_seen.Kind.COMPUTE_HOST),
-        str(uuid_module.uuid5(_NAMESPACE, repr(state))))
+         else providers_seen.Kind.COMPUTE_HOST), state)
 
 
 def _remember(engine: Engine, seen: Mapping[str, providers_seen.Seen],

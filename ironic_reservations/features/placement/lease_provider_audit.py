@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
-import uuid as uuid_module
 
 from oslo_log import log
 
@@ -49,8 +48,6 @@ LOG = log.getLogger(__name__)
 
 Difference = differences.Difference
 Kind = differences.Kind
-
-_NAMESPACE = uuid_module.UUID('a2f1c7de-0c39-4f5c-9a30-13c0a45b7a55')
 
 _Seen = dict[str, providers_seen.Seen]
 
@@ -149,10 +146,9 @@ def _offered(engine: Engine, host: str) -> planner.Offered:
 
 def _as_seen(rows: planner.Rows, host: str,
              child: placement.Provider) -> providers_seen.Seen:
-    expected = sorted(rows.of_host(host).items())
-    return providers_seen.Seen(
+    return providers_seen.Seen.of(
         child.generation, providers_seen.Kind.LEASE_PROVIDER,
-        str(uuid_module.uuid5(_NAMESPACE, repr(expected))))
+        sorted(rows.of_host(host).items()))
 
 
 def repair(engine: Engine,
