@@ -156,29 +156,21 @@ def hand_over(engine: Engine, hold: holds.Hold) -> None:
     retry.until_committed(attempt)
 
 
-def forget_all(engine: Engine, gone: Collection[holds.Hold]) -> None:
-    """Delete the rows of holds that have been removed."""
-    def attempt() -> None:
-        with engine.database.write() as connection:
-            for hold in gone:
-                db_holds.delete(connection, hold)
-    if gone:
-        retry.until_committed(attempt)
-
-
-def forget(engine: Engine, hold: holds.Hold,
+def forget(engine: Engine, *gone: holds.Hold,
            keep_promise: bool = False) -> None:
-    """Delete the row of a hold that does not exist and never will.
+    """Delete the rows of holds that do not exist and never will.
 
     A changed row stays, for the process that changed it.
 
-    :param keep_promise: keep the promise that was made with the hold.
+    :param keep_promise: keep the promises that were made with the holds.
     """
     def attempt() -> None:
         with engine.database.write() as connection:
-            if db_holds.delete(connection, hold) and not keep_promise:
-                end_promise(engine, connection, hold, engine.clock())
-    retry.until_committed(attempt)
+            for hold in gone:
+                if db_holds.delete(connection, hold) and not keep_promise:
+                    end_promise(engine, connection, hold, engine.clock())
+    if gone:
+        retry.until_committed(attempt)
 
 
 def end_promise(engine: Engine, connection: sa.Connection, hold: holds.Hold,

@@ -72,27 +72,30 @@ def take_back(engine: Engine, owners: Collection[str]) -> bool:
         return True
     with engine.database.read() as connection:
         left = db_holds.read_of_owners(connection, owners)
-    gone = 0
-    for some in hold_calls.in_parts(left):
-        removed = _remove_all(engine, some)
-        hold_recovery.forget_all(engine, removed)
-        gone += len(removed)
+    gone = sum(_take_back(engine, some)
+               for some in hold_calls.in_parts(left))
     return gone == len(left)
 
 
 def take_back_one(engine: Engine, one: holds.Hold) -> bool:
     """Release a hold that has been marked; return whether it is gone."""
-    gone = _remove(engine, one)
-    if gone:
-        hold_recovery.forget(engine, one)
-    return gone
+    return bool(_take_back(engine, [one]))
+
+
+def _take_back(engine: Engine, some: Sequence[holds.Hold]) -> int:
+    """Release holds that have been marked; return how many are gone."""
+    removed = _remove_all(engine, some)
+    hold_recovery.forget(engine, *removed)
+    return len(removed)
 
 
 def _remove_all(engine: Engine,
                 some: Sequence[holds.Hold]) -> list[holds.Hold]:
     """Remove holds that have been marked; return the removed ones."""
-    together = [one for one in some
-                if _may_be_removed(one) and not one.handed]
+    # An unconfirmed hold may be being written until its deadline.
+    marked = [one for one in some if one.confirmed
+              and one.state is holds.HoldState.RELEASING]
+    together = [one for one in marked if not one.handed]
     if len(together) > 1:
         answer = hold_calls.remove_all(engine, together)
         if answer.outcome is answers.Outcome.UNCERTAIN:
@@ -102,20 +105,13 @@ def _remove_all(engine: Engine,
                         {'count': len(some), 'why': answer.said})
             return []
         if answer.done:
-            some = [one for one in some if one not in together]
-            return [*together, *(one for one in some if _remove(engine, one))]
-    return [one for one in some if _remove(engine, one)]
-
-
-def _may_be_removed(one: holds.Hold) -> bool:
-    # An unconfirmed hold may be being written until its deadline.
-    return one.state is holds.HoldState.RELEASING and one.confirmed
+            return together + [one for one in marked
+                               if one.handed and _remove(engine, one)]
+    return [one for one in marked if _remove(engine, one)]
 
 
 def _remove(engine: Engine, one: holds.Hold) -> bool:
     """Remove a hold that has been marked; return whether it is gone."""
-    if not _may_be_removed(one):
-        return False
     try:
         hold_calls.remove(engine, one)
     except errors.PlacementUnavailable as exc:

@@ -242,13 +242,13 @@ def complete(engine: Engine, intended: holds.Hold,
                 engine, intended):
             answer = hold_calls.put(engine, intended)
         if answer.done:
-            return confirm(engine, intended)
+            return _confirm(engine, intended)
         if answer.outcome not in (answers.Outcome.UNCERTAIN,
                                   answers.Outcome.CONSUMER_CHANGED):
             return _not_written(engine, intended, answer, instance_uuid, sent)
         try:
             if hold_calls.is_there(engine, intended):
-                return confirm(engine, intended)
+                return _confirm(engine, intended)
         except errors.PlacementUnavailable:
             attempts_left = 0
         again = _give_up(engine, intended, bool(attempts_left))
@@ -272,13 +272,13 @@ def _complete_all(engine: Engine,
         there = {held.owner: Result(Verdict.HELD, held)
                  for held in hold_recovery.reactivate_all(engine, new)}
         for one in new:
-            results[one.owner] = there.get(one.owner) or confirm(engine, one)
+            results[one.owner] = there.get(one.owner) or _confirm(engine, one)
         return
     sent = answer.outcome is answers.Outcome.UNCERTAIN
     for number, (promise, one) in enumerate(intended):
         if not hold_calls.in_time(engine, one):
             if not sent:
-                hold_recovery.forget_all(engine, new[number:])
+                hold_recovery.forget(engine, *new[number:])
             break
         try:
             results[one.owner] = complete(engine, one,
@@ -286,11 +286,11 @@ def _complete_all(engine: Engine,
         except errors.PlacementUnavailable:
             if not sent:
                 # Nothing has been written for these.
-                hold_recovery.forget_all(engine, new[number + 1:])
+                hold_recovery.forget(engine, *new[number + 1:])
             raise
 
 
-def confirm(engine: Engine, written: holds.Hold) -> Result:
+def _confirm(engine: Engine, written: holds.Hold) -> Result:
     """Write that a hold exists, and return the result."""
     confirmed = hold_recovery.reactivate(engine, written)
     if confirmed is not None:
