@@ -71,16 +71,25 @@ def in_time(engine: Engine, hold: holds.Hold) -> bool:
         seconds=(conf.timeout or _NO_TIMEOUT) + conf.grace)
 
 
-def patiently(engine: Engine, hold: holds.Hold,
-              write: Callable[[], answers.Answer]) -> answers.Answer:
-    """Write, and retry after concurrent writes."""
+def repeat(write: Callable[[], answers.Answer], conflict: answers.Outcome,
+           may_continue: Callable[[], bool] = lambda: True
+           ) -> answers.Answer:
+    """Write, and write again after concurrent writes of others.
+
+    :param conflict: the outcome of a write after another one.
+    """
     for _ in range(_TIMES):
         answer = write()
-        if answer.outcome is not answers.Outcome.AGAIN or not in_time(
-                engine, hold):
+        if answer.outcome is not conflict or not may_continue():
             break
         time.sleep(random.uniform(*_PAUSES))
     return answer
+
+
+def patiently(engine: Engine, hold: holds.Hold,
+              write: Callable[[], answers.Answer]) -> answers.Answer:
+    """Write allocations, as long as there is time for a hold."""
+    return repeat(write, answers.Outcome.AGAIN, lambda: in_time(engine, hold))
 
 
 def in_parts(work: Sequence[_T]) -> Iterator[Sequence[_T]]:

@@ -208,5 +208,4 @@ def _bring(context: lease_context.Context,
     def before_each() -> None:
         if not context.holds():
             raise lease_context.Lost(context.lease_id)
-    return lease_provider_sync.bring(context.engine, wanted,
-                                     before_each).waits
+    return lease_provider_sync.bring(context.engine, wanted, before_each)

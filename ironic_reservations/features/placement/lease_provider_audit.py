@@ -188,13 +188,13 @@ def _repair(engine: Engine, ident: str,
         if read(engine).counts.get(ident) != counts:
             raise _Changed
     try:
-        result = lease_provider_sync.bring(engine, machine.Desired(
+        waits = lease_provider_sync.bring(engine, machine.Desired(
             ident, rows.projects.get(ident), {**hosts, **(counts or {})},
             active=counts is not None, flavor=flavor,
             servers=machine.Servers.WAIT), before_each)
     except _Changed:
         return 'Another process is changing it.'
-    return '; '.join(result.waits)
+    return '; '.join(waits)
 
 
 def _ours(engine: Engine, ident: str) -> bool:

@@ -20,7 +20,6 @@ lease that no pass continues.
 from __future__ import annotations
 
 from collections.abc import Callable
-import dataclasses
 
 from oslo_log import log
 
@@ -56,23 +55,8 @@ _OF_SERVERS = (Act.DELETE_SERVER, Act.FORCE_DELETE_SERVER, Act.CONFIRM_RESIZE)
 _Failure = tuple[machine.Step, answers.Answer]
 
 
-@dataclasses.dataclass(frozen=True)
-class Result:
-    """The result of bringing a lease to its state.
-
-    :ivar waits: the differences from the desired state, in words.
-    """
-
-    waits: tuple[str, ...] = ()
-
-    @property
-    def done(self) -> bool:
-        """Whether the desired state is reached."""
-        return not self.waits
-
-
 def bring(engine: Engine, wanted: machine.Desired,
-          before_each: Callable[[], None] = lambda: None) -> Result:
+          before_each: Callable[[], None] = lambda: None) -> tuple[str, ...]:
     """Bring Placement and Nova to the state that a lease should have.
 
     It can be called again at any time, and does nothing if [placement] is not
@@ -81,9 +65,10 @@ def bring(engine: Engine, wanted: machine.Desired,
     :param wanted: the state of a lease reservation.
     :param before_each: called before each step; raises if another worker has
         taken the lease over.
+    :returns: the differences that remain, in words.
     """
     if engine.placement is None:
-        return Result()
+        return ()
     slots = machine.Slots(engine.conf.nova.slot_class,
                           engine.conf.nova.lease_slot_class)
     hosts: frozenset[str] = frozenset()
@@ -92,7 +77,7 @@ def bring(engine: Engine, wanted: machine.Desired,
         seen = calls.observe(engine, wanted, hosts)
         left = machine.steps(wanted, seen, slots)
         if not left:
-            return Result(tuple(machine.waits(wanted, seen)))
+            return tuple(machine.waits(wanted, seen))
         failures = _take_all(engine, wanted, left, before_each)
         again = any(answer.outcome in _AGAIN and step.act not in _OF_SERVERS
                     for step, answer in failures)
@@ -103,10 +88,8 @@ def bring(engine: Engine, wanted: machine.Desired,
             more = {*calls.find_hosts(engine, wanted.class_name)}
             again, hosts = bool(more - hosts), hosts | more
         if failures and not again:
-            return Result((*map(_text, failures),
-                           *machine.waits(wanted, seen)))
-    return Result(tuple(map(_text, failures))
-                  or ('others changed it each time',))
+            return (*map(_text, failures), *machine.waits(wanted, seen))
+    return tuple(map(_text, failures)) or ('others changed it each time',)
 
 
 def used(engine: Engine, reservation_id: str, host: str) -> int:

@@ -79,7 +79,7 @@ class PlacementProofTestCase(base.GuardTestCase):
             'sqlite://', placement__enabled=True,
             placement__endpoint_override=self.placed.endpoint)
         self.assertEqual((), lease_provider_sync.bring(
-            build.engine(conf), wanted).waits)
+            build.engine(conf), wanted))
         server = str(uuid.uuid4())
         answer = self.client.put_allocations(server, in_memory.wanted({
             lease_provider_calls.child_of(node.uuid): {

@@ -70,13 +70,13 @@ class TestCase(ground.TestCase):
 
     def bring(self, wanted: machine.Desired,
               engine: engine_module.Engine | None = None
-              ) -> lease_provider_sync.Result:
+              ) -> tuple[str, ...]:
         """Have a pass made."""
         return lease_provider_sync.bring(engine or self.engine, wanted)
 
     def brought(self, wanted: machine.Desired) -> machine.Desired:
         """Have passes made that come to an end, and return what was wanted."""
-        self.assertEqual((), self.bring(wanted).waits)
+        self.assertEqual((), self.bring(wanted))
         return wanted
 
     def mortal(self, steps: faults.Steps) -> engine_module.Engine:

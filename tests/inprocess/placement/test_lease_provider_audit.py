@@ -245,7 +245,7 @@ class TestFindings(TestCase):
         """After the lease is over, and its rows are gone."""
         wanted = self.started(1)
         self.network.faults = [faults.Fault.LATE]
-        self.assertNotEqual((), self.bring(wanted).waits)
+        self.assertNotEqual((), self.bring(wanted))
         self.brought(dataclasses.replace(wanted, active=False))
         self.execute(sa.delete(tables.reservations))
         self.network.deliver()

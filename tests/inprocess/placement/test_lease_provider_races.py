@@ -80,9 +80,9 @@ class _Races:
         """Make passes, as the reconciler does, until nothing is left."""
         for _ in range(20):
             result = lease_provider_sync.bring(engine, wanted)
-            if result.done:
+            if not result:
                 return
-        raise AssertionError(result.waits)
+        raise AssertionError(result)
 
     def offers(self):
         """Return what each host offers, by class."""

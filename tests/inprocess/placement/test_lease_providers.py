@@ -100,7 +100,7 @@ class TestStart(_TestCase):
     def test_host_that_placement_does_not_know_is_waited_for(self) -> None:
         one, unknown = self.host(), world.new_uuid()
         wanted = self.wanted({one: 1, unknown: 1})
-        waits = self.bring(wanted).waits
+        waits = self.bring(wanted)
         self.assertIn(unknown, waits[0])
         self.assertIn(one, self.offers())
         self.nodes.add(unknown)
@@ -111,7 +111,7 @@ class TestStart(_TestCase):
         """Specs come before access, whatever fails in between."""
         wanted = self.wanted({self.host(): 1})
         self.to_nova.faults = [None, faults.Fault.LOST]
-        self.assertNotEqual((), self.bring(wanted).waits)
+        self.assertNotEqual((), self.bring(wanted))
         flavor = self.nova.flavors[wanted.reservation_id]
         self.assertEqual(({}, set()), (flavor.extra_specs, flavor.projects))
         self.brought(wanted)
@@ -144,14 +144,14 @@ class TestStart(_TestCase):
     def test_without_nova_there_is_no_flavor(self) -> None:
         wanted = self.wanted({self.host(): 1})
         alone = dataclasses.replace(self.engine, nova=None)
-        self.assertTrue(self.bring(wanted, alone).done)
+        self.assertEqual((), self.bring(wanted, alone))
         self.assertEqual({}, self.nova.flavors)
-        self.assertTrue(self.bring(ended(wanted), alone).done)
+        self.assertEqual((), self.bring(ended(wanted), alone))
         self.assert_nothing()
 
     def test_without_placement_nothing_is_done(self) -> None:
         off = dataclasses.replace(self.engine, placement=None)
-        self.assertTrue(self.bring(self.wanted({self.host(): 1}), off).done)
+        self.assertEqual((), self.bring(self.wanted({self.host(): 1}), off))
         self.assert_nothing()
 
 
@@ -207,7 +207,7 @@ class TestEnd(_TestCase):
         host, wanted = self.offered(3)
         running = self.boot(wanted, host)
         self.nova.deleting = True
-        waits = self.bring(ended(wanted)).waits
+        waits = self.bring(ended(wanted))
         self.assertIn('1 server of', waits[0])
         self.assertEqual({host: {wanted.class_name: (3, 3)}}, self.offers())
         self.assertIs(answers.Outcome.FULL, self.try_boot(
@@ -263,7 +263,7 @@ class TestEnd(_TestCase):
         running = self.boot(wanted, host)
         before = self.client.consumer(running)
         self.assertNotEqual(
-            (), self.bring(ended(wanted, servers=Servers.WAIT)).waits)
+            (), self.bring(ended(wanted, servers=Servers.WAIT)))
         self.assertEqual(before, self.client.consumer(running))
         self.nova.go(running)
         self.assert_ends(wanted, servers=Servers.WAIT)
@@ -277,7 +277,7 @@ class TestEnd(_TestCase):
         host, wanted = self.offered(1)
         running = self.boot(wanted, host)
         self.nova.busy = {running}
-        self.assertIn('locked', self.bring(ended(wanted)).waits[0])
+        self.assertIn('locked', self.bring(ended(wanted))[0])
         self.nova.busy = set()
         self.assert_ends(wanted)
 
