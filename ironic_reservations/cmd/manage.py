@@ -33,8 +33,8 @@ from ironic_reservations.cmd import provider_config
 from ironic_reservations.cmd import purge
 from ironic_reservations.cmd import restored
 from ironic_reservations.db import causes
-from ironic_reservations.features.placement import audit as placement_audit
 from ironic_reservations.features.placement import sync as placement_sync
+from ironic_reservations.features.placement.audit import auditing
 from ironic_reservations.model import count_text
 
 _NAME = 'ironic-reservations-manage'
@@ -138,7 +138,7 @@ def audit(engine: engine_module.Engine, repair: bool, everything: bool,
 
 
 def _rows(
-        report: placement_audit.Report) -> list[dict[str, str | bool | None]]:
+        report: auditing.Report) -> list[dict[str, str | bool | None]]:
     """Return one row for each difference, in a stable order."""
     rows: list[dict[str, str | bool | None]] = []
     for difference in report.differences:
@@ -154,13 +154,13 @@ def _rows(
     return rows
 
 
-def _document(report: placement_audit.Report) -> dict[str, object]:
+def _document(report: auditing.Report) -> dict[str, object]:
     return {'nodes': report.nodes, 'looked_at': report.looked_at,
             'in_work': report.in_work,
             'clean': not report.remaining, 'differences': _rows(report)}
 
 
-def _print(report: placement_audit.Report) -> None:
+def _print(report: auditing.Report) -> None:
     rows = _rows(report)
     if rows:
         table = rich.table.Table()
@@ -176,7 +176,7 @@ def _print(report: placement_audit.Report) -> None:
     print(_summary(report))
 
 
-def _summary(report: placement_audit.Report) -> str:
+def _summary(report: auditing.Report) -> str:
     found, left = len(report.differences), len(report.remaining)
     text = f'{count_text.counted(report.nodes, "node")}: '
     if not found:

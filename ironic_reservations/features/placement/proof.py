@@ -22,9 +22,13 @@ import uuid as uuid_module
 
 from ironic_reservations import errors
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement import lease_provider_calls
-from ironic_reservations.features.placement.decisions import lease_providers
+from ironic_reservations.features.placement.holds import calls as hold_calls
+from ironic_reservations.features.placement.lease_providers import (
+    calls as lease_provider_calls,
+)
+from ironic_reservations.features.placement.lease_providers import (
+    machine as lease_providers,
+)
 
 
 def shown(engine: Engine, node_uuid: str, reservation_id: str,

@@ -25,41 +25,41 @@ from oslo_log import log
 
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
-from ironic_reservations.features.placement import audit as placement_audit
-from ironic_reservations.features.placement import deployed_holds
-from ironic_reservations.features.placement import drift as placement_drift
-from ironic_reservations.features.placement import hold_recovery
-from ironic_reservations.features.placement import repair as placement_repair
-from ironic_reservations.features.placement.decisions import differences
+from ironic_reservations.features.placement.audit import auditing
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.audit import drift
+from ironic_reservations.features.placement.audit import repairs
+from ironic_reservations.features.placement.holds import handover
+from ironic_reservations.features.placement.holds import recovery
 
 LOG = log.getLogger(__name__)
 
 
 def recover(engine: Engine) -> None:
     """Release holds without a promise, and complete interrupted ones."""
-    hold_recovery.release_forsaken(engine)
-    hold_recovery.recover(engine)
+    recovery.release_forsaken(engine)
+    recovery.recover(engine)
 
 
 def audit(engine: Engine, repair: bool,
-          everything: bool = False) -> placement_audit.Report:
+          everything: bool = False) -> auditing.Report:
     """Compare, repair differences, and store the result.
 
     :param repair: whether to repair anything.
     :param everything: check each node, also if it was in order.
     """
     if repair:
-        deployed_holds.hand_over_all(engine)
-    report = placement_audit.audit(engine, everything)
+        handover.hand_over_all(engine)
+    report = auditing.audit(engine, everything)
     if repair:
-        report = dataclasses.replace(report, repairs=placement_repair.repair(
+        report = dataclasses.replace(report, repairs=repairs.repair(
             engine, report.differences))
     _log(report)
     _write(engine, report)
     return report
 
 
-def _log(report: placement_audit.Report) -> None:
+def _log(report: auditing.Report) -> None:
     remaining = {*report.remaining}
     for difference in report.differences:
         remains = difference in remaining
@@ -70,13 +70,13 @@ def _log(report: placement_audit.Report) -> None:
                     'what': difference.detail})
 
 
-def _write(engine: Engine, report: placement_audit.Report) -> None:
+def _write(engine: Engine, report: auditing.Report) -> None:
     now = engine.clock()
 
     def attempt() -> None:
         with engine.database.write() as connection:
-            placement_drift.write(connection, {
-                kind: placement_drift.Drift(
+            drift.write(connection, {
+                kind: drift.Drift(
                     _count(kind, report.differences),
                     _count(kind, report.remaining), now)
                 for kind in differences.Kind})

@@ -36,8 +36,8 @@ from ironic_reservations import errors
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import tables
 from ironic_reservations.engine import claims
-from ironic_reservations.features.placement import drift
-from ironic_reservations.features.placement.decisions import differences
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.audit import drift
 from ironic_reservations.guard import metrics as guard_metrics
 from ironic_reservations.model import leases
 from tests.inprocess.api import world

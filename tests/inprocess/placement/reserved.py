@@ -20,11 +20,11 @@ from typing import Any
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import nova
-from ironic_reservations.features.placement import lease_provider_calls
-from ironic_reservations.features.placement import lease_provider_sync
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
+from ironic_reservations.features.placement.lease_providers import (
+    calls as lease_provider_calls,
 )
+from ironic_reservations.features.placement.lease_providers import converge
+from ironic_reservations.features.placement.lease_providers import machine
 from tests import small_nova
 from tests import world
 from tests.inprocess.placement import faults
@@ -72,7 +72,7 @@ class TestCase(ground.TestCase):
               engine: engine_module.Engine | None = None
               ) -> tuple[str, ...]:
         """Have a pass made."""
-        return lease_provider_sync.bring(engine or self.engine, wanted)
+        return converge.bring(engine or self.engine, wanted)
 
     def brought(self, wanted: machine.Desired) -> machine.Desired:
         """Have passes made that come to an end, and return what was wanted."""

@@ -18,8 +18,10 @@ import dataclasses
 
 from ironic_reservations import errors
 from ironic_reservations.engine import hosts
-from ironic_reservations.features.placement import consumers
-from ironic_reservations.features.placement import lease_provider_calls
+from ironic_reservations.features.placement.holds import consumers
+from ironic_reservations.features.placement.lease_providers import (
+    calls as lease_provider_calls,
+)
 from ironic_reservations.model import inventories
 from ironic_reservations.model import mirrored_node
 from tests import leasing

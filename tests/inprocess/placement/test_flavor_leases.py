@@ -24,10 +24,10 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import placement
 from ironic_reservations.engine import hosts
 from ironic_reservations.features.placement import compute_mirror
-from ironic_reservations.features.placement import lease_provider_calls
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
+from ironic_reservations.features.placement.lease_providers import (
+    calls as lease_provider_calls,
 )
+from ironic_reservations.features.placement.lease_providers import machine
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases

@@ -27,11 +27,11 @@ from ironic_reservations.cmd import manage
 from ironic_reservations.db import tables
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import sweep
-from ironic_reservations.features.placement import consumers
-from ironic_reservations.features.placement import drift as placement_drift
 from ironic_reservations.features.placement import loops as placement_loops
-from ironic_reservations.features.placement.decisions import differences
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.audit import drift
+from ironic_reservations.features.placement.holds import consumers
+from ironic_reservations.features.placement.holds import values
 from ironic_reservations.reconciler import loop
 from ironic_reservations.reconciler import loops
 from tests import servers
@@ -204,10 +204,10 @@ class TestPasses(TestCase):
         self.assertEqual({}, self.world.claims())
         self.assertEqual([], self.consumers(node))
 
-    def drift(self) -> dict[differences.Kind, placement_drift.Drift]:
+    def drift(self) -> dict[differences.Kind, drift.Drift]:
         """Read what the last audit has found."""
         with self.engine.database.read() as opened:
-            return placement_drift.read(opened)
+            return drift.read(opened)
 
     def test_without_placement_nobody_keeps_holds(self) -> None:
         self.assertNotIn('placement', [
@@ -359,7 +359,7 @@ class TestBesideOthers(TestCase):
             self.work()
         self.assertEqual(theirs, self.client.consumer(
             *self.consumers(*theirs.allocations)))
-        self.assertEqual({holds.HoldState.ACTIVE},
+        self.assertEqual({values.HoldState.ACTIVE},
                          {row.state for row in self.rows()})
 
     def test_placement_that_is_down_fails_the_pass_and_no_more(self) -> None:

@@ -15,10 +15,8 @@
 from __future__ import annotations
 
 from ironic_reservations.engine.lease_cycle import context as lease_context
-from ironic_reservations.features.placement import lease_offers
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
-)
+from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.features.placement.lease_providers import offers
 from ironic_reservations.model import leases
 from tests import leasing
 from tests import world
@@ -48,13 +46,13 @@ class TestTurn(reserved.TestCase):
 
     def give(self, *on: tuple[str, leases.BookingState]) -> tuple[str, ...]:
         """Have the instances given that are on these hosts."""
-        return lease_offers.offer(
+        return offers.offer(
             self.context, self.ident, reserved.PROJECT, self.bookings(*on),
             reserved.FLAVOR)
 
     def take_back(self, *on: str) -> tuple[str, ...]:
         """Have all taken back."""
-        return lease_offers.withdraw(
+        return offers.withdraw(
             self.context, self.ident,
             self.bookings(*((host, ENDING) for host in on)))
 

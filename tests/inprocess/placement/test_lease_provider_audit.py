@@ -20,14 +20,14 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import tables
 from ironic_reservations.engine import hosts
-from ironic_reservations.features.placement import audit as placement_audit
-from ironic_reservations.features.placement import lease_provider_calls
-from ironic_reservations.features.placement import repair as placement_repair
 from ironic_reservations.features.placement import sync as placement_sync
-from ironic_reservations.features.placement.decisions import differences
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
+from ironic_reservations.features.placement.audit import auditing
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.audit import repairs
+from ironic_reservations.features.placement.lease_providers import (
+    calls as lease_provider_calls,
 )
+from ironic_reservations.features.placement.lease_providers import machine
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import servers
@@ -98,9 +98,9 @@ class TestFlavor(TestCase):
             self) -> None:
         wanted = self.brought(self.started(1))
         self.nova.flavors.clear()
-        report = placement_audit.audit(self.engine)
+        report = auditing.audit(self.engine)
         self.over()
-        placement_repair.repair(self.engine, report.differences)
+        repairs.repair(self.engine, report.differences)
         self.assertNotIn(wanted.reservation_id, self.nova.flavors)
 
     def test_nova_that_is_not_asked_lacks_nothing(self) -> None:
@@ -121,8 +121,8 @@ class TestFindings(TestCase):
 
     def test_clean_ones_cost_a_constant_number_of_calls(self) -> None:
         self.brought(self.started(1))
-        placement_audit.audit(self.engine)
-        placement_audit.audit(self.engine)
+        auditing.audit(self.engine)
+        auditing.audit(self.engine)
         costs = []
         for more in (0, 3):
             for _ in range(more):
@@ -130,10 +130,10 @@ class TestFindings(TestCase):
                 self.client.create_provider(
                     lease_provider_calls.child_of(child), f'child {child}',
                     child)
-            placement_audit.audit(self.engine)
+            auditing.audit(self.engine)
             self.network.calls.clear()
             self.to_nova.calls.clear()
-            self.assertEqual((), placement_audit.audit(
+            self.assertEqual((), auditing.audit(
                 self.engine).differences)
             costs.append((len(self.network.calls), len(self.to_nova.calls)))
         self.assertEqual(costs[0], costs[1])
@@ -221,7 +221,7 @@ class TestFindings(TestCase):
         self.brought(self.started(1))
         self.execute(sa.update(tables.reservations).values(state='ending'))
         self.assertEqual([], self.found())
-        placement_audit.audit(self.engine)
+        auditing.audit(self.engine)
         self.over()
         self.assertEqual([Kind.RESERVATION_LEFTOVER],
                          [kind for kind, _ in self.found()])
@@ -233,9 +233,9 @@ class TestFindings(TestCase):
         self.execute(sa.update(tables.reservations).values(state='ending'))
         child = lease_provider_calls.child_of(two)
         self.nodes.offer(child, {})
-        placement_audit.audit(self.engine)
+        auditing.audit(self.engine)
         self.network.calls.clear()
-        placement_audit.audit(self.engine)
+        auditing.audit(self.engine)
         looked_at = [uuid for uuid in map(lease_provider_calls.child_of,
                                           (one, two))
                      if any(uuid in call for call in self.network.calls)]

@@ -26,11 +26,11 @@ import testtools
 from ironic_reservations import build
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import nova
-from ironic_reservations.features.placement import lease_provider_calls
-from ironic_reservations.features.placement import lease_provider_sync
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
+from ironic_reservations.features.placement.lease_providers import (
+    calls as lease_provider_calls,
 )
+from ironic_reservations.features.placement.lease_providers import converge
+from ironic_reservations.features.placement.lease_providers import machine
 from tests import small_nova
 from tests import world
 from tests.inprocess.placement import in_memory
@@ -79,7 +79,7 @@ class _Races:
     def bring(engine: engine_module.Engine, wanted: machine.Desired) -> None:
         """Make passes, as the reconciler does, until nothing is left."""
         for _ in range(20):
-            result = lease_provider_sync.bring(engine, wanted)
+            result = converge.bring(engine, wanted)
             if not result:
                 return
         raise AssertionError(result)

@@ -18,10 +18,10 @@ import dataclasses
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement_answers as answers
-from ironic_reservations.features.placement import lease_provider_calls
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
+from ironic_reservations.features.placement.lease_providers import (
+    calls as lease_provider_calls,
 )
+from ironic_reservations.features.placement.lease_providers import machine
 from tests import world
 from tests.inprocess.placement import faults
 from tests.inprocess.placement import in_memory
@@ -329,7 +329,7 @@ class TestFaults(_TestCase):
         def lost() -> None:
             raise Lost
         wanted = self.wanted({self.host(): 1})
-        self.assertRaises(Lost, lambda: reserved.lease_provider_sync.bring(
+        self.assertRaises(Lost, lambda: reserved.converge.bring(
             self.engine, wanted, lost))
         self.assert_nothing()
 

@@ -23,10 +23,10 @@ from __future__ import annotations
 import dataclasses
 
 from ironic_reservations.clouds import placement
-from ironic_reservations.features.placement import lease_provider_calls
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
+from ironic_reservations.features.placement.lease_providers import (
+    calls as lease_provider_calls,
 )
+from ironic_reservations.features.placement.lease_providers import machine
 from tests import small_nova
 from tests import world
 from tests.inprocess.placement import in_memory

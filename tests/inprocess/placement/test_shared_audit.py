@@ -25,14 +25,16 @@ import sqlalchemy as sa
 from ironic_reservations.clouds import nova
 from ironic_reservations.db import tables
 from ironic_reservations.engine import hosts
-from ironic_reservations.features.placement import audit as placement_audit
-from ironic_reservations.features.placement import consumers
-from ironic_reservations.features.placement import hold_release
-from ironic_reservations.features.placement import lease_provider_calls
 from ironic_reservations.features.placement import sync as placement_sync
-from ironic_reservations.features.placement.decisions import differences
-from ironic_reservations.features.placement.decisions import hold_audit
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.audit import auditing
+from ironic_reservations.features.placement.audit import compare_hosts
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.holds import consumers
+from ironic_reservations.features.placement.holds import releasing
+from ironic_reservations.features.placement.holds import values
+from ironic_reservations.features.placement.lease_providers import (
+    calls as lease_provider_calls,
+)
 from tests import leasing
 from tests import small_nova
 from tests import world
@@ -152,8 +154,8 @@ class _BothKinds:
                 self.work()
             return there
         self.engine.placement.allocated = then
-        view = placement_audit.check_host(self.engine, host, self.exclusive)
-        self.assertEqual([], hold_audit.compare(view))
+        view = auditing.check_host(self.engine, host, self.exclusive)
+        self.assertEqual([], compare_hosts.compare(view))
         self.assertEqual([leasing.BOUND], self.states(lease))
 
 
@@ -193,9 +195,9 @@ class TestComputeHosts(_Leased):
                 self.given({self.host(): 2}, start=0, end=9)
             full = self.host(vcpus=2)
             self.nodes.serve(full, VCPU=2)
-            placement_audit.audit(self.engine)
+            auditing.audit(self.engine)
             self.network.calls.clear()
-            report = placement_audit.audit(self.engine)
+            report = auditing.audit(self.engine)
             self.assertEqual((0, ()), (report.looked_at, report.differences))
             costs.append(len(self.network.calls))
         self.assertEqual(costs[0], costs[1])
@@ -241,12 +243,12 @@ class TestComputeHosts(_Leased):
         self.given({host: 1})
         held, = self.rows()
         self.client.delete_allocations(held.consumer_uuid)
-        real = hold_release.give_up
+        real = releasing.give_up
 
         def resized(*given: Any) -> bool:
             self.enlarge()
             return real(*given)
-        with mock.patch.object(hold_release, 'give_up', resized):
+        with mock.patch.object(releasing, 'give_up', resized):
             self.assertEqual({Kind.HOLD_MISSING: True}, self.repair())
         self.assertEqual({**times(1), 'VCPU': 3}, self.usage(host))
         self.assert_clean()
@@ -284,7 +286,7 @@ class TestComputeHosts(_Leased):
             self.client.delete_allocations(row.consumer_uuid)
         self.execute(sa.update(tables.holds).where(
             tables.holds.c.id == one.id).values(
-                state=holds.HoldState.RESERVING.value))
+                state=values.HoldState.RESERVING.value))
         report = self.audit()
         self.assertEqual(
             (1, [(Kind.HOLD_MISSING, two.consumer_uuid)]),
@@ -334,9 +336,9 @@ class TestNeighbours(_Leased):
 
     def test_without_compute_hosts_nothing_more_is_asked(self) -> None:
         super(shared.TestCase, self).host()
-        placement_audit.audit(self.engine)
+        auditing.audit(self.engine)
         self.network.calls.clear()
-        placement_audit.audit(self.engine)
+        auditing.audit(self.engine)
         self.assertEqual([], [call for call in self.network.calls
                               if 'candidates' in call])
 
@@ -424,7 +426,7 @@ class TestServers(_Leased):
         self.nova.migrations[migration].status = 'error'
         self.assertEqual([(Kind.FAILED_MIGRATION, self.compute)],
                          self.found())
-        difference, = placement_audit.audit(self.engine).differences
+        difference, = auditing.audit(self.engine).differences
         self.assertIn(
             f'The migration {migration} of the server {server} has failed in '
             f'Nova, and still has 1 {in_memory.LEASE_SLOT}, 1 '

@@ -27,9 +27,9 @@ import time
 
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hosts
-from ironic_reservations.features.placement import audit as placement_audit
 from ironic_reservations.features.placement import sync as placement_sync
-from ironic_reservations.features.placement.decisions import differences
+from ironic_reservations.features.placement.audit import auditing
+from ironic_reservations.features.placement.audit import differences
 from ironic_reservations.model import leases
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing
@@ -100,7 +100,7 @@ class _Races(beside.Beside):
 
     def differences(self) -> tuple[differences.Difference, ...]:
         """Look at everything."""
-        return placement_audit.audit(self.engine,
+        return auditing.audit(self.engine,
                                      everything=True).differences
 
     def assert_full(self, ids: list[str]) -> None:

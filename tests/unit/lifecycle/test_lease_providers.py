@@ -21,9 +21,7 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
-)
+from ironic_reservations.features.placement.lease_providers import machine
 from ironic_reservations.model import flavors
 
 SLOT = 'CUSTOM_IRONIC_SLOT'

@@ -20,8 +20,12 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
-from ironic_reservations.features.placement import lease_provider_flavors
-from ironic_reservations.features.placement.decisions import lease_providers
+from ironic_reservations.features.placement.lease_providers import (
+    machine as lease_providers,
+)
+from ironic_reservations.features.placement.lease_providers import (
+    private_flavors,
+)
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instance_flavors
 from ironic_reservations.model import instance_reservations
@@ -44,7 +48,7 @@ FLAVORS = st.builds(
 
 def private(flavor: flavors.Flavor) -> flavors.Flavor:
     """Return the private flavor that a lease has for another flavor."""
-    made = lease_provider_flavors.of_instances(
+    made = private_flavors.of_instances(
         instance_reservations.InstanceRequest.of_flavor('f', flavor).reserved(
             'id', 'reservation', 1), False)
     return flavors.Flavor(

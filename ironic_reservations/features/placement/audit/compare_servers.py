@@ -23,10 +23,8 @@ from collections.abc import Set
 import dataclasses
 import re
 
-from ironic_reservations.features.placement.decisions import differences
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
-)
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.lease_providers import machine
 from ironic_reservations.model import flavors
 
 #: The classes of processors, shared ones and dedicated ones.

@@ -32,11 +32,11 @@ from ironic_reservations.engine import drop_unused
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
 from ironic_reservations.engine import retry
-from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement import hold_recovery
-from ironic_reservations.features.placement import hold_rows as db_holds
-from ironic_reservations.features.placement import holds as hold_cases
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.holds import calls as hold_calls
+from ironic_reservations.features.placement.holds import holding
+from ironic_reservations.features.placement.holds import recovery
+from ironic_reservations.features.placement.holds import rows as db_holds
+from ironic_reservations.features.placement.holds import values
 from ironic_reservations.lifecycle import lifecycle
 from ironic_reservations.model import flavors
 from ironic_reservations.model import mirrored_node
@@ -50,7 +50,7 @@ from ironic_reservations.planner import pick
 _WAITS = 20
 _PAUSE = 0.05
 
-_Verdict = hold_cases.Verdict
+_Verdict = holding.Verdict
 _CODES: Mapping[_Verdict, str] = {
     _Verdict.TAKEN: reasons.HELD_ELSEWHERE,
     _Verdict.CLOSED: reasons.CLOSED_IN_PLACEMENT,
@@ -59,27 +59,27 @@ _CODES: Mapping[_Verdict, str] = {
 
 
 def promise_of(reservation: node_reservation.Reservation,
-               node: mirrored_node.Node) -> holds.Promise:
+               node: mirrored_node.Node) -> values.Promise:
     """Return the promise of a new reservation, with the class of its node.
 
     :raises Obstacle: Placement can have no such class.
     """
-    wanted = hold_cases.of_node(holds.Promise.of(reservation),
+    wanted = holding.of_node(values.Promise.of(reservation),
                                 node.resource_class)
-    if isinstance(wanted, hold_cases.Result):
+    if isinstance(wanted, holding.Result):
         raise _obstacle(wanted, node.uuid)
     return wanted
 
 
-def hold(engine: Engine, intended: holds.Hold,
-         promise: holds.Promise) -> None:
+def hold(engine: Engine, intended: values.Hold,
+         promise: values.Promise) -> None:
     """Hold the node of a new reservation.
 
     :raises Obstacle: the node cannot be held; the reservation has been ended.
     :raises PlacementUnavailable: Placement does not answer; the reservation
         has been ended.
     """
-    result = hold_cases.complete(engine, intended, promise.instance_uuid)
+    result = holding.complete(engine, intended, promise.instance_uuid)
     if not result.secured:
         raise _obstacle(result, promise.node_uuid)
 
@@ -104,13 +104,13 @@ def ensure(engine: Engine,
                 connection, (reservation.node_uuid,), with_traits=False
             ).get(reservation.node_uuid)
         if not _is_made(still, reservation) or node is None or any(
-                row.state is holds.HoldState.PROMISING
-                and hold_recovery.recover_one(engine, row) is not None
+                row.state is values.HoldState.PROMISING
+                and recovery.recover_one(engine, row) is not None
                 for row in there):
             raise db_connection.Conflict('the reservation has changed')
-        if any(row.state is holds.HoldState.ACTIVE for row in there):
+        if any(row.state is values.HoldState.ACTIVE for row in there):
             return
-        result = hold_cases.hold_node(engine, holds.Promise.of(reservation),
+        result = holding.hold_node(engine, values.Promise.of(reservation),
                                       node.resource_class)
         if result.verdict is not _Verdict.BUSY:
             break
@@ -187,6 +187,6 @@ def _end(engine: Engine, reservation: node_reservation.Reservation) -> None:
                                 lifecycle.End.NODE_TAKEN)
 
 
-def _obstacle(result: hold_cases.Result, node_uuid: str) -> feature.Obstacle:
+def _obstacle(result: holding.Result, node_uuid: str) -> feature.Obstacle:
     return feature.Obstacle(reasons.Reason(
         node_uuid, _CODES[result.verdict], result.obstacle()))

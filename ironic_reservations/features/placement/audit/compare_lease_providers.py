@@ -22,10 +22,8 @@ from collections.abc import Mapping
 import dataclasses
 import functools
 
-from ironic_reservations.features.placement.decisions import differences
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
-)
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.lease_providers import machine
 
 Difference = differences.Difference
 Kind = differences.Kind

@@ -25,13 +25,9 @@ from oslo_log import log
 
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement import (
-    lease_provider_calls as calls,
-)
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
-)
+from ironic_reservations.features.placement.holds import calls as hold_calls
+from ironic_reservations.features.placement.lease_providers import calls
+from ironic_reservations.features.placement.lease_providers import machine
 
 LOG = log.getLogger(__name__)
 

@@ -25,10 +25,8 @@ from ironic_reservations.clouds import nova as nova_client
 from ironic_reservations.clouds import placement
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
-)
+from ironic_reservations.features.placement.holds import calls as hold_calls
+from ironic_reservations.features.placement.lease_providers import machine
 
 Act = machine.Act
 Answer = answers.Answer

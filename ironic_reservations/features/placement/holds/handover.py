@@ -21,13 +21,13 @@ from ironic_reservations.clouds import placement
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
-from ironic_reservations.features.placement import consumers
-from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement import hold_recovery
-from ironic_reservations.features.placement import hold_release
-from ironic_reservations.features.placement import hold_rows as db_holds
-from ironic_reservations.features.placement import holds as hold_cases
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.holds import calls as hold_calls
+from ironic_reservations.features.placement.holds import consumers
+from ironic_reservations.features.placement.holds import holding
+from ironic_reservations.features.placement.holds import recovery
+from ironic_reservations.features.placement.holds import releasing
+from ironic_reservations.features.placement.holds import rows as db_holds
+from ironic_reservations.features.placement.holds import values
 from ironic_reservations.model import node_reservation
 
 LOG = log.getLogger(__name__)
@@ -41,7 +41,7 @@ def hand_over(engine: Engine,
               reservation: node_reservation.Reservation) -> None:
     """Move the hold of a reservation to its instance, now or later."""
     if _is_wanted(engine):
-        _hand_over(engine, holds.Promise.of(reservation))
+        _hand_over(engine, values.Promise.of(reservation))
 
 
 def hand_over_all(engine: Engine) -> None:
@@ -60,7 +60,7 @@ def _is_wanted(engine: Engine) -> bool:
     return engine.conf.placement.on_deploy == MOVE
 
 
-def _hand_over(engine: Engine, promise: holds.Promise) -> bool:
+def _hand_over(engine: Engine, promise: values.Promise) -> bool:
     """Move one hold; return whether Placement answered."""
     try:
         move(engine, promise)
@@ -74,7 +74,7 @@ def _hand_over(engine: Engine, promise: holds.Promise) -> bool:
     return True
 
 
-def move(engine: Engine, promise: holds.Promise) -> hold_cases.Verdict:
+def move(engine: Engine, promise: values.Promise) -> holding.Verdict:
     """Move the hold of a node to its instance, in one transaction.
 
     :param promise: with an instance.
@@ -86,25 +86,25 @@ def move(engine: Engine, promise: holds.Promise) -> hold_cases.Verdict:
     instance_uuid = promise.instance_uuid
     assert instance_uuid is not None
 
-    def attempt() -> holds.Hold | None:
+    def attempt() -> values.Hold | None:
         with engine.database.write() as connection:
             # An owner may have old holds of other nodes, about to be released.
             held = next((row for row in db_holds.read_of_node(
                 connection, promise.node_uuid) if row.owner == promise.owner
-                and row.state is holds.HoldState.ACTIVE
+                and row.state is values.HoldState.ACTIVE
                 and not row.handed), None)
             return held and db_holds.change(
                 connection, held, engine.clock(),
-                state=holds.HoldState.MOVING, instance_uuid=instance_uuid,
+                state=values.HoldState.MOVING, instance_uuid=instance_uuid,
                 deadline=hold_calls.deadline(engine))
     moving = retry.until_committed(attempt)
     if moving is None:
-        return hold_cases.Verdict.UNKNOWN
+        return holding.Verdict.UNKNOWN
     try:
         there = hold_calls.client(engine).consumer(moving.consumer_uuid)
         if not there.allocations:
-            hold_recovery.forget(engine, moving)
-            return hold_cases.Verdict.UNKNOWN
+            recovery.forget(engine, moving)
+            return holding.Verdict.UNKNOWN
         answer = hold_calls.patiently(
             engine, moving, lambda: hold_calls.client(
                 engine).post_allocations({
@@ -112,33 +112,33 @@ def move(engine: Engine, promise: holds.Promise) -> hold_cases.Verdict:
                         moving, there.generation),
                     instance_uuid: placement.AllocationRequest(
                         {moving.node_uuid: moving.resources},
-                        promise.project_id or hold_cases.NOBODY,
-                        promise.user_id or hold_cases.NOBODY, None,
+                        promise.project_id or holding.NOBODY,
+                        promise.user_id or holding.NOBODY, None,
                         consumers.INSTANCE)}))
     except errors.PlacementUnavailable:
-        hold_recovery.reactivate(engine, moving)
+        recovery.reactivate(engine, moving)
         raise
     return _moved(engine, moving, instance_uuid, answer)
 
 
-def _moved(engine: Engine, moving: holds.Hold, instance_uuid: str,
-           answer: answers.Answer) -> hold_cases.Verdict:
+def _moved(engine: Engine, moving: values.Hold, instance_uuid: str,
+           answer: answers.Answer) -> holding.Verdict:
     if answer.done:
-        hold_recovery.hand_over(engine, moving)
-        return hold_cases.Verdict.INSTANCE
+        recovery.hand_over(engine, moving)
+        return holding.Verdict.INSTANCE
     if answer.outcome is answers.Outcome.UNCERTAIN:
-        return hold_cases.Verdict.BUSY
+        return holding.Verdict.BUSY
     if answer.outcome is answers.Outcome.CONSUMER_CHANGED:
         there = hold_calls.client(engine).consumer(instance_uuid)
         if moving.node_uuid in there.allocations:
             # Nova's scheduler has allocated the node to the instance.
-            hold_release.release(engine, [moving.owner])
-            return hold_cases.Verdict.INSTANCE
-    hold_recovery.reactivate(engine, moving)
+            releasing.release(engine, [moving.owner])
+            return holding.Verdict.INSTANCE
+    recovery.reactivate(engine, moving)
     if answer.outcome is answers.Outcome.REFUSED:
         raise errors.PlacementUnavailable(answer.said)
     LOG.warning('The hold of node %(node)s was not moved to the instance '
                 '%(instance)s: %(said)s', {
                     'node': moving.node_uuid, 'instance': instance_uuid,
                     'said': answer.said})
-    return hold_cases.Verdict.HELD
+    return holding.Verdict.HELD

@@ -23,8 +23,8 @@ from collections.abc import Sequence
 import dataclasses
 import functools
 
-from ironic_reservations.features.placement.decisions import differences
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.holds import values
 from ironic_reservations.model import flavors
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
@@ -49,8 +49,8 @@ class Host:
     uuid: str
     exclusive: bool = True
     node: mirrored_node.Node | None = None
-    held: tuple[holds.Hold, ...] = ()
-    promises: tuple[holds.Promise, ...] = ()
+    held: tuple[values.Hold, ...] = ()
+    promises: tuple[values.Promise, ...] = ()
 
     @functools.cached_property
     def class_name(self) -> str | None:
@@ -63,7 +63,7 @@ class Host:
     def in_work(self) -> frozenset[str]:
         """The owners of holds that are being changed."""
         return frozenset(hold.owner for hold in self.held
-                         if hold.state is not holds.HoldState.ACTIVE)
+                         if hold.state is not values.HoldState.ACTIVE)
 
     @property
     def needed(self) -> bool:
@@ -73,14 +73,14 @@ class Host:
                 self.class_name is not None
                 and self.node.provision_state == node_condition.AVAILABLE))
 
-    def unheld(self) -> list[holds.Promise]:
+    def unheld(self) -> list[values.Promise]:
         """Return the promises without a hold."""
         owners = {hold.owner for hold in self.held}
         return [] if self.exclusive and owners else [
             promise for promise in self.promises
             if promise.owner not in owners]
 
-    def promise_of(self, hold: holds.Hold) -> holds.Promise | None:
+    def promise_of(self, hold: values.Hold) -> values.Promise | None:
         """Return the promise of a hold.
 
         A hold without a promise is released by the process that ended the
@@ -89,7 +89,7 @@ class Host:
         return next((promise for promise in self.promises
                      if self.exclusive or promise.owner == hold.owner), None)
 
-    def agrees(self, hold: holds.Hold, there: Mapping[str, int]) -> bool:
+    def agrees(self, hold: values.Hold, there: Mapping[str, int]) -> bool:
         """Return whether the allocations of a hold are as promised."""
         if self.class_name is not None:
             return dict(there) == {self.class_name: 1}
@@ -187,7 +187,7 @@ def _about_promises(view: View) -> _Found:
 
 
 def _anybodys(view: View, consumers: Mapping[str, Mapping[str, int]],
-              promise: holds.Promise) -> bool:
+              promise: values.Promise) -> bool:
     """Return whether other instances may get a promised node."""
     node = view.host.node
     return (node is not None and view.host.class_name is not None
@@ -196,7 +196,7 @@ def _anybodys(view: View, consumers: Mapping[str, Mapping[str, int]],
 
 
 def _unheld(consumers: Mapping[str, Mapping[str, int]],
-            unheld: Sequence[holds.Promise], shared: bool) -> str:
+            unheld: Sequence[values.Promise], shared: bool) -> str:
     owner = unheld[0].owner
     if shared:
         return (f'{len(unheld)} of its instances are promised but not held, '

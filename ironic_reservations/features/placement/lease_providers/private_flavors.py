@@ -23,9 +23,7 @@ import sqlalchemy as sa
 from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
-)
+from ironic_reservations.features.placement.lease_providers import machine
 from ironic_reservations.model import instance_flavors
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import mirrored_node

@@ -21,16 +21,14 @@ from oslo_log import log
 from ironic_reservations import errors
 from ironic_reservations.clouds import nova as nova_client
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement import lease_provider_audit
-from ironic_reservations.features.placement import lease_provider_calls
-from ironic_reservations.features.placement.decisions import differences
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
+from ironic_reservations.features.placement.audit import compare_servers
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.audit import lease_providers
+from ironic_reservations.features.placement.holds import calls as hold_calls
+from ironic_reservations.features.placement.lease_providers import (
+    calls as lease_provider_calls,
 )
-from ironic_reservations.features.placement.decisions import (
-    server_audit as planner,
-)
+from ironic_reservations.features.placement.lease_providers import machine
 
 LOG = log.getLogger(__name__)
 
@@ -75,7 +73,7 @@ def _failed(nova: nova_client.Nova) -> list[nova_client.Migration]:
 def _compare(engine: Engine, nova: nova_client.Nova, host: str,
              name: str, failed: Iterable[nova_client.Migration]
              ) -> list[differences.Difference]:
-    servers = [planner.Server(each.uuid, each.vcpus, each.extra_specs)
+    servers = [compare_servers.Server(each.uuid, each.vcpus, each.extra_specs)
                for each in _on(nova, name)]
     migrations = {each.uuid: each.server for each in failed
                   if name in each.hosts}
@@ -86,8 +84,8 @@ def _compare(engine: Engine, nova: nova_client.Nova, host: str,
     if allocated is None:
         return []
     offered = client.consumers_on(lease_provider_calls.child_of(host)) or {}
-    rows = lease_provider_audit.read(engine)
-    return list(planner.compare(host, servers, allocated, offered, {
+    rows = lease_providers.read(engine)
+    return list(compare_servers.compare(host, servers, allocated, offered, {
         machine.class_of(ident)
         for ident in rows.counts.keys() | rows.in_work}, migrations))
 

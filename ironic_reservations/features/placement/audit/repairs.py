@@ -20,14 +20,14 @@ import dataclasses
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.placement import audit as placement_audit
-from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement import hold_release
-from ironic_reservations.features.placement import holds as hold_cases
-from ironic_reservations.features.placement import lease_provider_audit
-from ironic_reservations.features.placement import lease_provider_sync
-from ironic_reservations.features.placement.decisions import differences
-from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.audit import auditing
+from ironic_reservations.features.placement.audit import compare_hosts
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.audit import lease_providers
+from ironic_reservations.features.placement.holds import calls as hold_calls
+from ironic_reservations.features.placement.holds import holding
+from ironic_reservations.features.placement.holds import releasing
+from ironic_reservations.features.placement.lease_providers import converge
 
 Difference = differences.Difference
 Kind = differences.Kind
@@ -46,7 +46,7 @@ def repair(engine: Engine,
     said = {one: _repair(engine, one) for one in order}
     of_leases = [one for one in found if one.reservation_id]
     try:
-        said.update(lease_provider_audit.repair(engine, of_leases))
+        said.update(lease_providers.repair(engine, of_leases))
     except (errors.PlacementUnavailable, errors.NovaUnavailable) as exc:
         said.update(dict.fromkeys(of_leases, str(exc)))
     return said
@@ -57,9 +57,9 @@ def _repair(engine: Engine, difference: Difference) -> str:
         # The server belongs to its owner, and the migration to Nova.
         return difference.detail
     try:
-        view = placement_audit.check_host(engine, difference.node_uuid,
+        view = auditing.check_host(engine, difference.node_uuid,
                                           not difference.shared)
-        if difference not in hold_audit.compare(view):
+        if difference not in compare_hosts.compare(view):
             return 'Another process is changing it.' if view.in_work else ''
         match difference.kind:
             case Kind.ORPHAN:
@@ -73,7 +73,7 @@ def _repair(engine: Engine, difference: Difference) -> str:
     return difference.detail
 
 
-def _hold_again(engine: Engine, view: hold_audit.View,
+def _hold_again(engine: Engine, view: compare_hosts.View,
                 consumer: str | None) -> str:
     """Hold a host for its promises; return the reason of a failure."""
     host = view.host
@@ -81,9 +81,9 @@ def _hold_again(engine: Engine, view: hold_audit.View,
                 if hold.consumer_uuid == consumer), None)
     lacking = host.unheld() if old is None else [host.promise_of(old)]
     owners = {promise.owner for promise in lacking if promise}
-    if old is not None and not hold_release.give_up(engine, old):
+    if old is not None and not releasing.give_up(engine, old):
         return 'It is not known whether the old hold is gone.'
-    now = placement_audit.read_host(engine, host.uuid, host.exclusive)
+    now = auditing.read_host(engine, host.uuid, host.exclusive)
     if now.node is None:
         return ''
     # A node that is promised to a lease and a reservation within it is held
@@ -91,11 +91,11 @@ def _hold_again(engine: Engine, view: hold_audit.View,
     again = [promise for promise in now.unheld()
              if promise.owner in owners - view.in_work]
     for promise in again[:1] if host.exclusive else again:
-        result = (hold_cases.hold_node(
+        result = (holding.hold_node(
             engine, dataclasses.replace(
                 promise, instance_uuid=promise.instance_uuid
                 or now.node.instance_uuid), now.node.resource_class)
-            if host.exclusive else hold_cases.hold(engine, promise))
+            if host.exclusive else holding.hold(engine, promise))
         if not result.secured:
             return result.said or (
                 f'The {"node" if host.exclusive else "share"} is '
@@ -112,15 +112,15 @@ def _remove_orphan(engine: Engine, difference: Difference) -> str:
             else answer.said)
 
 
-def _remove_provider(engine: Engine, host: hold_audit.Host) -> str:
+def _remove_provider(engine: Engine, host: compare_hosts.Host) -> str:
     """Delete the provider of a deleted node; return a reason on failure."""
-    if not all(hold_release.give_up(engine, hold) for hold in host.held):
+    if not all(releasing.give_up(engine, hold) for hold in host.held):
         return 'It is not known whether the hold is gone.'
     if engine.ironic is None or engine.ironic.node(
             host.uuid) is not None:
         return 'Ironic does not confirm that the node is gone.'
     # Its child has to be deleted first; Nova deletes both.
-    said = lease_provider_sync.forget_host(engine, host.uuid)
+    said = converge.forget_host(engine, host.uuid)
     if said:
         return said
     answer = hold_calls.client(engine).delete_provider(host.uuid)

@@ -22,7 +22,7 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import store
 from ironic_reservations.db import tables
-from ironic_reservations.features.placement.decisions import differences
+from ironic_reservations.features.placement.audit import differences
 
 _d = tables.placement_drift.c
 

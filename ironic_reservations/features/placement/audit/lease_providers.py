@@ -29,17 +29,19 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import placement
 from ironic_reservations.db import reserved_instances
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement import lease_provider_calls
-from ironic_reservations.features.placement import lease_provider_flavors
-from ironic_reservations.features.placement import lease_provider_sync
-from ironic_reservations.features.placement import providers_seen
-from ironic_reservations.features.placement.decisions import differences
-from ironic_reservations.features.placement.decisions import (
-    lease_provider_audit as planner,
+from ironic_reservations.features.placement.audit import (
+    compare_lease_providers,
 )
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.audit import providers_seen
+from ironic_reservations.features.placement.holds import calls as hold_calls
+from ironic_reservations.features.placement.lease_providers import (
+    calls as lease_provider_calls,
+)
+from ironic_reservations.features.placement.lease_providers import converge
+from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.features.placement.lease_providers import (
+    private_flavors,
 )
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
@@ -56,7 +58,7 @@ class _Changed(Exception):
     """The lease reservation has changed during its repair."""
 
 
-def read(engine: Engine) -> planner.Rows:
+def read(engine: Engine) -> compare_lease_providers.Rows:
     """Return the desired state of leases."""
     kinds: tuple[str, ...] = instance_reservations.KINDS
     if engine.nova is not None:
@@ -71,7 +73,7 @@ def read(engine: Engine) -> planner.Rows:
         if share.reservation_id not in in_work:
             counts.setdefault(share.reservation_id, {})[
                 share.node_uuid] = share.count
-    return planner.Rows(counts, in_work, {
+    return compare_lease_providers.Rows(counts, in_work, {
         share.reservation_id: share.project_id for share in shares})
 
 
@@ -113,12 +115,13 @@ def find(engine: Engine, there: Mapping[str, placement.Provider],
     return found, seen_now
 
 
-def _compare(engine: Engine, rows: planner.Rows, hosts: Iterable[str]
-             ) -> tuple[dict[str, planner.Offered],
+def _compare(engine: Engine, rows: compare_lease_providers.Rows,
+             hosts: Iterable[str]
+             ) -> tuple[dict[str, compare_lease_providers.Offered],
                         list[Difference]]:
     offered = {host: _offered(engine, host) for host in hosts}
-    return offered, planner.compare(rows, offered, hold_calls.client(
-        engine).classes(), _flavors(engine))
+    return offered, compare_lease_providers.compare(
+        rows, offered, hold_calls.client(engine).classes(), _flavors(engine))
 
 
 def _flavors(engine: Engine) -> frozenset[str] | None:
@@ -134,17 +137,17 @@ def _flavors(engine: Engine) -> frozenset[str] | None:
         return None
 
 
-def _offered(engine: Engine, host: str) -> planner.Offered:
+def _offered(engine: Engine, host: str) -> compare_lease_providers.Offered:
     client = hold_calls.client(engine)
     child = lease_provider_calls.child_of(host)
     there = client.inventories(child)
     if there is None:
-        return planner.Offered(None)
-    return planner.Offered(there.by_class, (
+        return compare_lease_providers.Offered(None)
+    return compare_lease_providers.Offered(there.by_class, (
         client.usages(child) or {}) if there.by_class else {})
 
 
-def _as_seen(rows: planner.Rows, host: str,
+def _as_seen(rows: compare_lease_providers.Rows, host: str,
              child: placement.Provider) -> providers_seen.Seen:
     return providers_seen.Seen.of(
         child.generation, providers_seen.Kind.LEASE_PROVIDER,
@@ -181,14 +184,14 @@ def _repair(engine: Engine, ident: str,
     hosts = dict.fromkeys((each.node_uuid for each in its
                            if each.node_uuid), 0)
     flavor = (None if counts is None or engine.nova is None
-              else lease_provider_flavors.read(engine, ident, counts))
+              else private_flavors.read(engine, ident, counts))
 
     def before_each() -> None:
         # The end of a lease deletes everything; create nothing after that.
         if read(engine).counts.get(ident) != counts:
             raise _Changed
     try:
-        waits = lease_provider_sync.bring(engine, machine.Desired(
+        waits = converge.bring(engine, machine.Desired(
             ident, rows.projects.get(ident), {**hosts, **(counts or {})},
             active=counts is not None, flavor=flavor,
             servers=machine.Servers.WAIT), before_each)
