@@ -26,11 +26,9 @@ import testtools
 from ironic_reservations import build
 from ironic_reservations import conf as project_conf
 from ironic_reservations.clouds import placement
-from ironic_reservations.features.placement.lease_providers import (
-    calls as lease_provider_calls,
-)
 from ironic_reservations.features.placement.lease_providers import converge
 from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.features.placement.lease_providers import names
 from ironic_reservations.guard import middleware
 from ironic_reservations.model import flavors
 from tests import world
@@ -82,7 +80,7 @@ class PlacementProofTestCase(base.GuardTestCase):
             build.engine(conf), wanted))
         server = str(uuid.uuid4())
         answer = self.client.put_allocations(server, in_memory.wanted({
-            lease_provider_calls.child_of(node.uuid): {
+            names.child_of(node.uuid): {
                 wanted.class_name: 1}}))
         self.assertTrue(answer.done, answer)
         return node.uuid, server, wanted.reservation_id

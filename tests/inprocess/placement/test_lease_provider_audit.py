@@ -24,10 +24,8 @@ from ironic_reservations.features.placement import sync as placement_sync
 from ironic_reservations.features.placement.audit import auditing
 from ironic_reservations.features.placement.audit import differences
 from ironic_reservations.features.placement.audit import repairs
-from ironic_reservations.features.placement.lease_providers import (
-    calls as lease_provider_calls,
-)
 from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.features.placement.lease_providers import names
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import servers
@@ -72,7 +70,7 @@ class TestCase(reserved.TestCase):
         """Return what a lease has, its host, and the child of that."""
         wanted = self.brought(self.started(1))
         host, = wanted.counts
-        return wanted, host, lease_provider_calls.child_of(host)
+        return wanted, host, names.child_of(host)
 
     def is_told(self, difference: differences.Difference) -> bool:
         return bool(difference.reservation_id)
@@ -128,7 +126,7 @@ class TestFindings(TestCase):
             for _ in range(more):
                 child = self.host()
                 self.client.create_provider(
-                    lease_provider_calls.child_of(child), f'child {child}',
+                    names.child_of(child), f'child {child}',
                     child)
             auditing.audit(self.engine)
             self.network.calls.clear()
@@ -194,7 +192,7 @@ class TestFindings(TestCase):
 
     def test_class_that_may_be_of_others_is_told_and_left(self) -> None:
         """Blazar calls its own the same."""
-        self.client.ensure_class(machine.class_of(world.new_uuid()))
+        self.client.ensure_class(names.class_of(world.new_uuid()))
         self.assert_mended(Kind.RESERVATION_LEFTOVER, '', done=False)
         self.assertEqual(1, len(self.classes()))
 
@@ -231,15 +229,15 @@ class TestFindings(TestCase):
         one, two = sorted(wanted.counts)
         self.assertEqual([], self.found())
         self.execute(sa.update(tables.reservations).values(state='ending'))
-        child = lease_provider_calls.child_of(two)
+        child = names.child_of(two)
         self.nodes.offer(child, {})
         auditing.audit(self.engine)
         self.network.calls.clear()
         auditing.audit(self.engine)
-        looked_at = [uuid for uuid in map(lease_provider_calls.child_of,
+        looked_at = [uuid for uuid in map(names.child_of,
                                           (one, two))
                      if any(uuid in call for call in self.network.calls)]
-        self.assertEqual([lease_provider_calls.child_of(one)], looked_at)
+        self.assertEqual([names.child_of(one)], looked_at)
 
     def test_write_that_comes_late_is_found(self) -> None:
         """After the lease is over, and its rows are gone."""

@@ -26,11 +26,9 @@ import testtools
 from ironic_reservations import build
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import nova
-from ironic_reservations.features.placement.lease_providers import (
-    calls as lease_provider_calls,
-)
 from ironic_reservations.features.placement.lease_providers import converge
 from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.features.placement.lease_providers import names
 from tests import small_nova
 from tests import world
 from tests.inprocess.placement import in_memory
@@ -89,7 +87,7 @@ class _Races:
         found = {}
         for host in self.hosts:
             there = self.client.inventories(
-                lease_provider_calls.child_of(host))
+                names.child_of(host))
             found[host] = {name: offer['total'] for name, offer
                            in there.by_class.items()}
         return found
@@ -102,7 +100,7 @@ class _Races:
              for host in self.hosts}, self.offers())
         self.assertEqual({each.class_name for each in left}, {
             name for name in self.client.classes()
-            if name.startswith(machine.PREFIX)})
+            if name.startswith(names.PREFIX)})
         self.assertEqual({each.reservation_id for each in left},
                          self.nova.flavors.keys())
         with futures.ThreadPoolExecutor(LEASES) as pool:

@@ -18,10 +18,8 @@ import dataclasses
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement_answers as answers
-from ironic_reservations.features.placement.lease_providers import (
-    calls as lease_provider_calls,
-)
 from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.features.placement.lease_providers import names
 from tests import world
 from tests.inprocess.placement import faults
 from tests.inprocess.placement import in_memory
@@ -86,7 +84,7 @@ class TestStart(_TestCase):
         wanted = self.brought(self.wanted({one: 1}))
         found = self.client.candidates([(
             'resources', f'{wanted.class_name}:1,{reserved.SLOT}:1')])
-        self.assertEqual([{one, lease_provider_calls.child_of(one)}],
+        self.assertEqual([{one, names.child_of(one)}],
                          [set(way) for way in found])
 
     def test_leases_share_the_provider_of_a_host(self) -> None:
@@ -130,7 +128,7 @@ class TestStart(_TestCase):
 
     def test_other_inventory_of_the_child_stays(self) -> None:
         host, wanted = self.offered(1)
-        child = lease_provider_calls.child_of(host)
+        child = names.child_of(host)
         there = self.client.inventories(child)
         assert there is not None
         self.client.ensure_class('CUSTOM_OTHER')
@@ -199,7 +197,7 @@ class TestEnd(_TestCase):
         host, wanted = self.offered(3)
         self.assert_ends(wanted)
         self.assertIsNotNone(self.client.provider(
-            lease_provider_calls.child_of(host)))
+            names.child_of(host)))
         again = self.brought(self.wanted({host: 1}))
         self.assert_active(again)
 

@@ -27,6 +27,7 @@ from ironic_reservations.features.placement.lease_providers import (
     calls as lease_provider_calls,
 )
 from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.features.placement.lease_providers import names
 from tests import small_nova
 from tests import world
 from tests.inprocess.placement import in_memory
@@ -45,7 +46,7 @@ class TestMigrationConsumer(reserved.TestCase):
         nova = placement.Placement(self.there.sender(), placement.ADMIN)
         nova.version, nova._old_until = _NOVAS, float('inf')
         answer = nova.put_allocations(migration, in_memory.wanted(
-            {host: {reserved.SLOT: 1}, lease_provider_calls.child_of(host): {
+            {host: {reserved.SLOT: 1}, names.child_of(host): {
                 wanted.class_name: 1}}))
         self.assertTrue(answer.done, answer)
         self.assertEqual(placement.NO_TYPE, self.client.consumer(
@@ -74,7 +75,7 @@ class TestMigrationConsumer(reserved.TestCase):
         nova = placement.Placement(self.there.sender(), placement.ADMIN)
         nova.version, nova._old_until = _NOVAS, float('inf')
         self.assertTrue(nova.put_allocations(migration, dataclasses.replace(
-            in_memory.wanted({lease_provider_calls.child_of(host): {
+            in_memory.wanted({names.child_of(host): {
                 wanted.class_name: 1}}), generation=there.generation)).done)
         self.brought(dataclasses.replace(wanted, active=False))
         self.assert_nothing()

@@ -32,9 +32,7 @@ from ironic_reservations.features.placement.audit import differences
 from ironic_reservations.features.placement.holds import consumers
 from ironic_reservations.features.placement.holds import releasing
 from ironic_reservations.features.placement.holds import values
-from ironic_reservations.features.placement.lease_providers import (
-    calls as lease_provider_calls,
-)
+from ironic_reservations.features.placement.lease_providers import names
 from tests import leasing
 from tests import small_nova
 from tests import world
@@ -308,7 +306,7 @@ class TestNeighbours(_Leased):
         self.assertEqual([], self.found())
         self.assertEqual({}, self.repair())
         self.assertEqual(
-            {host, lease_provider_calls.child_of(host)},
+            {host, names.child_of(host)},
             {each.uuid for each in self.client.providers()})
         self.assertNotIn(self.had(lease, {}).class_name, self.classes())
 
@@ -351,7 +349,7 @@ class TestNeighbours(_Leased):
         self.assertEqual([], self.found())
         self.assert_active(self.had(one, {host: 3, other: 1}),
                            self.had(two, {host: 1, other: 2}))
-        child = lease_provider_calls.child_of(host)
+        child = names.child_of(host)
         there = self.client.inventories(child)
         assert there is not None
         name = self.had(one).class_name
@@ -421,7 +419,7 @@ class TestServers(_Leased):
         migration = self.nova.resize(server, wanted.reservation_id)
         self.client.put_allocations(migration, in_memory.wanted({
             self.compute: {in_memory.LEASE_SLOT: 1},
-            lease_provider_calls.child_of(self.compute): {
+            names.child_of(self.compute): {
                 wanted.class_name: 1}}))
         self.nova.migrations[migration].status = 'error'
         self.assertEqual([(Kind.FAILED_MIGRATION, self.compute)],

@@ -135,7 +135,7 @@ class TestEnd(shared.TestCase):
         lease = self.given({host: 2})
         for row in self.rows():
             self.client.delete_allocations(row.consumer_uuid)
-        child = reserved.lease_provider_calls.child_of(host)
+        child = reserved.names.child_of(host)
         self.nodes.offer(child, {})
         for provider in (child, host):
             self.assertTrue(self.client.delete_provider(provider).done)

@@ -17,6 +17,7 @@ import testtools
 from ironic_reservations.features.placement.lease_providers import (
     machine as lease_providers,
 )
+from ironic_reservations.features.placement.lease_providers import names
 from ironic_reservations.features.placement.lease_providers import (
     private_flavors,
 )
@@ -33,7 +34,7 @@ def specs(request=None, source=None):
     assert (flavor.vcpus, flavor.memory_mb, flavor.disk_gb) == wanted.sizes
     found = lease_providers.extra_specs(
         'reservation', flavor, lease_providers.Slots('SLOT', 'LEASES'))
-    del found['resources:' + lease_providers.class_of('reservation')]
+    del found['resources:' + names.class_of('reservation')]
     return found
 
 

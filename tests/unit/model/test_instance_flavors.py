@@ -23,6 +23,7 @@ import testtools
 from ironic_reservations.features.placement.lease_providers import (
     machine as lease_providers,
 )
+from ironic_reservations.features.placement.lease_providers import names
 from ironic_reservations.features.placement.lease_providers import (
     private_flavors,
 )
@@ -32,7 +33,7 @@ from ironic_reservations.model import instance_reservations
 from tests.unit.model import flavors_of_all_kinds as all_kinds
 from tests.unit.model import installed_nova
 
-CLASS = lease_providers.class_of('reservation')
+CLASS = names.class_of('reservation')
 SLOT = 'CUSTOM_SLOT'
 #: Extra specs that describe how servers are built; some of them are also
 #: traits.

@@ -24,7 +24,7 @@ import dataclasses
 import re
 
 from ironic_reservations.features.placement.audit import differences
-from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.features.placement.lease_providers import names
 from ironic_reservations.model import flavors
 
 #: The classes of processors, shared ones and dedicated ones.
@@ -48,7 +48,7 @@ class Server:
     @property
     def of_lease(self) -> bool:
         """Whether its flavor is one of a lease, over or not."""
-        return any(machine.PREFIX in key for key in self.extra_specs)
+        return any(names.PREFIX in key for key in self.extra_specs)
 
     @property
     def processors(self) -> int:

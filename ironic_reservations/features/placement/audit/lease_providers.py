@@ -35,11 +35,9 @@ from ironic_reservations.features.placement.audit import (
 from ironic_reservations.features.placement.audit import differences
 from ironic_reservations.features.placement.audit import providers_seen
 from ironic_reservations.features.placement.holds import calls as hold_calls
-from ironic_reservations.features.placement.lease_providers import (
-    calls as lease_provider_calls,
-)
 from ironic_reservations.features.placement.lease_providers import converge
 from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.features.placement.lease_providers import names
 from ironic_reservations.features.placement.lease_providers import (
     private_flavors,
 )
@@ -91,7 +89,7 @@ def find(engine: Engine, there: Mapping[str, placement.Provider],
     rows = read(engine)
     children = {one.parent: one for one in there.values()
                 if one.parent is not None
-                and one.uuid == lease_provider_calls.child_of(one.parent)}
+                and one.uuid == names.child_of(one.parent)}
     hosts = sorted({*children, *(host for counts in rows.counts.values()
                                  for host in counts)})
     suspects = [host for host in hosts if everything or host not in children
@@ -101,7 +99,7 @@ def find(engine: Engine, there: Mapping[str, placement.Provider],
     # Reservations that are being changed are checked again next time.
     unsettled = {each.node_uuid for each in found} | {
         host for host, one in offered.items() if any(
-            machine.class_of(ident) in (one.offers or {})
+            names.class_of(ident) in (one.offers or {})
             for ident in rows.in_work)}
     seen_now = {children[host].uuid: _as_seen(rows, host, children[host])
                 for host in suspects
@@ -130,7 +128,7 @@ def _flavors(engine: Engine) -> frozenset[str] | None:
         return None
     try:
         return frozenset(each.id for each in engine.nova.flavors()
-                         if each.name == machine.FLAVOR_PREFIX + each.id)
+                         if each.name == names.FLAVOR_PREFIX + each.id)
     except errors.NovaUnavailable as exc:
         # The audit continues without flavors.
         LOG.warning('The audit could not compare flavors: %s', exc)
@@ -139,7 +137,7 @@ def _flavors(engine: Engine) -> frozenset[str] | None:
 
 def _offered(engine: Engine, host: str) -> compare_lease_providers.Offered:
     client = hold_calls.client(engine)
-    child = lease_provider_calls.child_of(host)
+    child = names.child_of(host)
     there = client.inventories(child)
     if there is None:
         return compare_lease_providers.Offered(None)
@@ -211,4 +209,4 @@ def _ours(engine: Engine, ident: str) -> bool:
             return True
     flavor = None if engine.nova is None else engine.nova.flavor(ident)
     return (flavor is not None
-            and flavor.name == machine.FLAVOR_PREFIX + ident)
+            and flavor.name == names.FLAVOR_PREFIX + ident)

@@ -25,10 +25,7 @@ from ironic_reservations.features.placement.audit import compare_servers
 from ironic_reservations.features.placement.audit import differences
 from ironic_reservations.features.placement.audit import lease_providers
 from ironic_reservations.features.placement.holds import calls as hold_calls
-from ironic_reservations.features.placement.lease_providers import (
-    calls as lease_provider_calls,
-)
-from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.features.placement.lease_providers import names
 
 LOG = log.getLogger(__name__)
 
@@ -83,10 +80,10 @@ def _compare(engine: Engine, nova: nova_client.Nova, host: str,
     allocated = client.consumers_on(host)
     if allocated is None:
         return []
-    offered = client.consumers_on(lease_provider_calls.child_of(host)) or {}
+    offered = client.consumers_on(names.child_of(host)) or {}
     rows = lease_providers.read(engine)
     return list(compare_servers.compare(host, servers, allocated, offered, {
-        machine.class_of(ident)
+        names.class_of(ident)
         for ident in rows.counts.keys() | rows.in_work}, migrations))
 
 

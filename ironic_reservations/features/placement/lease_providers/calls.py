@@ -19,7 +19,6 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import datetime
 from typing import Any
-import uuid as uuid_module
 
 from ironic_reservations.clouds import nova as nova_client
 from ironic_reservations.clouds import placement
@@ -27,6 +26,7 @@ from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine import Engine
 from ironic_reservations.features.placement.holds import calls as hold_calls
 from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.features.placement.lease_providers import names
 
 Act = machine.Act
 Answer = answers.Answer
@@ -36,20 +36,7 @@ Outcome = answers.Outcome
 _UNDER_WAY = ('pre-migrating', 'migrating', 'post-migrating', 'finished',
               'confirming', 'reverting')
 
-_NAMESPACE = uuid_module.UUID('5d6c3f9a-3a50-4c8e-9d0e-6b0f6f6c1e52')
-
 _Offers = Mapping[str, Mapping[str, Any]]
-
-
-def child_of(host: str) -> str:
-    """Return the uuid of the lease provider of a host.
-
-    It is derived from the uuid of the host, so that it is created only once,
-    and no other provider is mistaken for it.
-
-    :param host: the uuid of its own provider.
-    """
-    return str(uuid_module.uuid5(_NAMESPACE, host))
 
 
 def observe(engine: Engine, wanted: machine.Desired,
@@ -81,7 +68,7 @@ def find_hosts(engine: Engine, class_name: str) -> list[str]:
     found = []
     for provider in client.providers():
         host = provider.parent
-        if host is not None and provider.uuid == child_of(host):
+        if host is not None and provider.uuid == names.child_of(host):
             there = client.inventories(provider.uuid)
             if there is not None and class_name in there.by_class:
                 found.append(host)
@@ -90,7 +77,7 @@ def find_hosts(engine: Engine, class_name: str) -> list[str]:
 
 def _child(engine: Engine, wanted: machine.Desired,
            host: str) -> machine.Child:
-    client, uuid = hold_calls.client(engine), child_of(host)
+    client, uuid = hold_calls.client(engine), names.child_of(host)
     there = client.inventories(uuid)
     if there is None:
         return machine.Child(False)
@@ -179,7 +166,7 @@ def take(engine: Engine, wanted: machine.Desired,
         case Act.DELETE_CLASS:
             return client.delete_class(name)
         case Act.MAKE_PROVIDER:
-            return client.create_provider(child_of(about),
+            return client.create_provider(names.child_of(about),
                                           f'reservations_{about}', about)
         case Act.OFFER:
             return _change(client, about, lambda there: {
@@ -204,7 +191,7 @@ def _of_nova(nova: nova_client.Nova, wanted: machine.Desired,
         case Act.MAKE_FLAVOR:
             assert wanted.flavor is not None
             return nova.create_flavor(nova_client.Flavor(
-                ident, machine.FLAVOR_PREFIX + ident,
+                ident, names.FLAVOR_PREFIX + ident,
                 *machine.sizes_of(wanted.flavor)))
         case Act.WRITE_SPECS:
             return nova.write_extra_specs(ident, step.specs)
@@ -226,7 +213,7 @@ def _of_nova(nova: nova_client.Nova, wanted: machine.Desired,
 def _change(client: placement.Placement, host: str,
             make: Callable[[_Offers], _Offers]) -> Answer:
     """Change the inventories of a child, keeping those of other leases."""
-    child = child_of(host)
+    child = names.child_of(host)
 
     def write() -> Answer:
         there = client.inventories(child)

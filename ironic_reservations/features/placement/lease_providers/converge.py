@@ -28,6 +28,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.features.placement.holds import calls as hold_calls
 from ironic_reservations.features.placement.lease_providers import calls
 from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.features.placement.lease_providers import names
 
 LOG = log.getLogger(__name__)
 
@@ -90,8 +91,8 @@ def bring(engine: Engine, wanted: machine.Desired,
 
 def used(engine: Engine, reservation_id: str, host: str) -> int:
     """Return the number of servers of a reservation on a host."""
-    there = hold_calls.client(engine).usages(calls.child_of(host))
-    return (there or {}).get(machine.class_of(reservation_id), 0)
+    there = hold_calls.client(engine).usages(names.child_of(host))
+    return (there or {}).get(names.class_of(reservation_id), 0)
 
 
 def forget_host(engine: Engine, host: str) -> str:
@@ -103,7 +104,7 @@ def forget_host(engine: Engine, host: str) -> str:
     :returns: the reason of a failure, in words; empty if it is deleted.
     """
     answer = hold_calls.client(engine).delete_provider(
-        calls.child_of(host))
+        names.child_of(host))
     return '' if answer.outcome in _FINE else answer.said
 
 
