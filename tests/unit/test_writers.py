@@ -58,6 +58,7 @@ ELSEWHERE = {
         'holds, with their promises',
     'features/placement/holds/recovery.py': 'holds',
     'features/placement/holds/releasing.py': 'holds',
+    'features/placement/holds/transitions.py': 'holds',
     'features/placement/sync.py': 'observations of providers',
     'features/usage/usage.py': 'since when nodes are deployed'}
 #: Other modules that raise the generations of nodes.

@@ -24,9 +24,9 @@ from ironic_reservations.engine import retry
 from ironic_reservations.features.placement.holds import calls as hold_calls
 from ironic_reservations.features.placement.holds import consumers
 from ironic_reservations.features.placement.holds import holding
-from ironic_reservations.features.placement.holds import recovery
 from ironic_reservations.features.placement.holds import releasing
 from ironic_reservations.features.placement.holds import rows as db_holds
+from ironic_reservations.features.placement.holds import transitions
 from ironic_reservations.features.placement.holds import values
 from ironic_reservations.model import node_reservation
 
@@ -103,7 +103,7 @@ def move(engine: Engine, promise: values.Promise) -> holding.Verdict:
     try:
         there = hold_calls.client(engine).consumer(moving.consumer_uuid)
         if not there.allocations:
-            recovery.forget(engine, moving)
+            transitions.forget(engine, moving)
             return holding.Verdict.UNKNOWN
         answer = hold_calls.patiently(
             engine, moving, lambda: hold_calls.client(
@@ -116,7 +116,7 @@ def move(engine: Engine, promise: values.Promise) -> holding.Verdict:
                         promise.user_id or holding.NOBODY, None,
                         consumers.INSTANCE)}))
     except errors.PlacementUnavailable:
-        recovery.reactivate(engine, moving)
+        transitions.reactivate(engine, moving)
         raise
     return _moved(engine, moving, instance_uuid, answer)
 
@@ -124,7 +124,7 @@ def move(engine: Engine, promise: values.Promise) -> holding.Verdict:
 def _moved(engine: Engine, moving: values.Hold, instance_uuid: str,
            answer: answers.Answer) -> holding.Verdict:
     if answer.done:
-        recovery.hand_over(engine, moving)
+        transitions.hand_over(engine, moving)
         return holding.Verdict.INSTANCE
     if answer.outcome is answers.Outcome.UNCERTAIN:
         return holding.Verdict.BUSY
@@ -134,7 +134,7 @@ def _moved(engine: Engine, moving: values.Hold, instance_uuid: str,
             # Nova's scheduler has allocated the node to the instance.
             releasing.release(engine, [moving.owner])
             return holding.Verdict.INSTANCE
-    recovery.reactivate(engine, moving)
+    transitions.reactivate(engine, moving)
     if answer.outcome is answers.Outcome.REFUSED:
         raise errors.PlacementUnavailable(answer.said)
     LOG.warning('The hold of node %(node)s was not moved to the instance '

@@ -40,6 +40,7 @@ from ironic_reservations.features.placement.holds import consumers
 from ironic_reservations.features.placement.holds import recovery
 from ironic_reservations.features.placement.holds import releasing
 from ironic_reservations.features.placement.holds import rows as db_holds
+from ironic_reservations.features.placement.holds import transitions
 from ironic_reservations.features.placement.holds import values
 from ironic_reservations.model import flavors
 
@@ -270,7 +271,7 @@ def _complete_all(engine: Engine,
     answer = hold_calls.put_all(engine, new)
     if answer.done:
         there = {held.owner: Result(Verdict.HELD, held)
-                 for held in recovery.reactivate_all(engine, new)}
+                 for held in transitions.reactivate_all(engine, new)}
         for one in new:
             results[one.owner] = there.get(one.owner) or _confirm(engine, one)
         return
@@ -278,7 +279,7 @@ def _complete_all(engine: Engine,
     for number, (promise, one) in enumerate(intended):
         if not hold_calls.in_time(engine, one):
             if not sent:
-                recovery.forget(engine, *new[number:])
+                transitions.forget(engine, *new[number:])
             break
         try:
             results[one.owner] = complete(engine, one,
@@ -286,13 +287,13 @@ def _complete_all(engine: Engine,
         except errors.PlacementUnavailable:
             if not sent:
                 # Nothing has been written for these.
-                recovery.forget(engine, *new[number + 1:])
+                transitions.forget(engine, *new[number + 1:])
             raise
 
 
 def _confirm(engine: Engine, written: values.Hold) -> Result:
     """Write that a hold exists, and return the result."""
-    confirmed = recovery.reactivate(engine, written)
+    confirmed = transitions.reactivate(engine, written)
     if confirmed is not None:
         return Result(Verdict.HELD, confirmed)
     with engine.database.read() as connection:
@@ -302,7 +303,7 @@ def _confirm(engine: Engine, written: values.Hold) -> Result:
     # It was released meanwhile, or treated as interrupted.
     hold_calls.remove(engine, dataclasses.replace(written, confirmed=True))
     if there is not None:
-        recovery.forget(engine, there)
+        transitions.forget(engine, there)
     return Result(Verdict.BUSY, said=(
         f'The reservation of node {written.node_uuid} was given up while the '
         'node was being held.'))
@@ -319,9 +320,9 @@ def _not_written(engine: Engine, intended: values.Hold,
     try:
         result = _why_not(engine, intended, answer, instance_uuid)
     except errors.PlacementUnavailable:
-        recovery.forget(engine, intended)
+        transitions.forget(engine, intended)
         raise
-    recovery.forget(engine, intended,
+    transitions.forget(engine, intended,
                          keep_promise=result.verdict is Verdict.INSTANCE)
     return result
 
@@ -373,7 +374,7 @@ def _give_up(engine: Engine, uncertain: values.Hold,
             if given_up is None:
                 return None
             if not again:
-                recovery.end_promise(engine, connection, uncertain, now)
+                transitions.end_promise(engine, connection, uncertain, now)
                 return None
             return db_holds.insert(connection, dataclasses.replace(
                 uncertain, consumer_uuid=consumers.fresh(), created_at=now,

@@ -24,8 +24,8 @@ from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.features.placement.holds import calls as hold_calls
-from ironic_reservations.features.placement.holds import recovery
 from ironic_reservations.features.placement.holds import rows as db_holds
+from ironic_reservations.features.placement.holds import transitions
 from ironic_reservations.features.placement.holds import values
 
 LOG = log.getLogger(__name__)
@@ -85,7 +85,7 @@ def take_back_one(engine: Engine, one: values.Hold) -> bool:
 def _take_back(engine: Engine, some: Sequence[values.Hold]) -> int:
     """Release holds that have been marked; return how many are gone."""
     removed = _remove_all(engine, some)
-    recovery.forget(engine, *removed)
+    transitions.forget(engine, *removed)
     return len(removed)
 
 
