@@ -504,12 +504,16 @@ class TestDatabaseThatFailsLate(held_reservations.TestCase):
         node = self.enrol()
         made = self.reserve(node)
 
+        failed = []
+
         def fails(*_: object) -> bool:
+            failed.append(made.uuid)
             raise errors.DatabaseUnavailable('It has just gone away.')
         self.useFixture(world.fixtures.MonkeyPatch(
             'ironic_reservations.features.placement.holds.releasing.take_back',
             fails))
         release.release(self.engine, made.uuid)
+        self.assertEqual([made.uuid], failed)
         self.assert_nothing_left()
         self.recover()
         self.assertEqual([], self.consumers(node))
