@@ -60,19 +60,6 @@ class TestTurn(reserved.TestCase):
         """Return what the reservation is to have."""
         return self.wanted(counts, reservation_id=self.ident)
 
-    def test_each_booking_is_an_instance(self) -> None:
-        one, two = self.host(), self.host()
-        self.assertEqual((), self.give((one, PLANNED), (one, BOUND),
-                                       (two, PLANNED)))
-        self.assert_active(self.had({one: 2, two: 1}))
-
-    def test_host_that_is_being_given_back_offers_nothing(self) -> None:
-        one, two = self.host(), self.host()
-        self.give((one, BOUND), (two, BOUND), (two, BOUND))
-        self.assertEqual((), self.give((one, ENDING), (two, BOUND),
-                                       (two, ENDING)))
-        self.assert_active(self.had({two: 1}))
-
     def test_servers_stay_where_nodes_are_left_as_they_are(self) -> None:
         host = self.host()
         self.give((host, BOUND))

@@ -139,14 +139,6 @@ class TestStart(_TestCase):
         assert left is not None
         self.assertEqual({'CUSTOM_OTHER'}, set(left.by_class))
 
-    def test_without_nova_there_is_no_flavor(self) -> None:
-        wanted = self.wanted({self.host(): 1})
-        alone = dataclasses.replace(self.engine, nova=None)
-        self.assertEqual((), self.bring(wanted, alone))
-        self.assertEqual({}, self.nova.flavors)
-        self.assertEqual((), self.bring(ended(wanted), alone))
-        self.assert_nothing()
-
     def test_without_placement_nothing_is_done(self) -> None:
         off = dataclasses.replace(self.engine, placement=None)
         self.assertEqual((), self.bring(self.wanted({self.host(): 1}), off))

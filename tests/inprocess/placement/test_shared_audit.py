@@ -73,14 +73,6 @@ class _BothKinds:
         """Have somebody else take what is left of a host."""
         return self.nodes.serve(host, **self.one)
 
-    def test_what_is_as_promised_is_clean(self) -> None:
-        """Whoever has the others."""
-        host, theirs, _ = self.of_kind(), self.of_kind(), self.of_kind()
-        self.given({host: 1})
-        self.take(theirs)
-        self.assertEqual([], self.found())
-        self.assert_clean()
-
     def test_hold_that_somebody_deleted_is_held_again(self) -> None:
         """By another consumer, and for the same promise."""
         host = self.of_kind()
