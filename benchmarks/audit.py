@@ -32,7 +32,7 @@ from ironic_reservations.clouds import placement
 from ironic_reservations.clouds import sending
 from ironic_reservations.db import migrate
 from ironic_reservations.engine.reservations import reserve
-from ironic_reservations.features.placement import audit as placement_audit
+from ironic_reservations.features.placement.audit import auditing
 from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
 
@@ -83,9 +83,9 @@ def measure(server: str, nodes: int) -> list[tuple[table.Row, int]]:
         for what in (f'first, {held} of them held', 'the next'):
             counting.calls = 0
             began = time.perf_counter()
-            report = placement_audit.audit(engine)
+            report = auditing.audit(engine)
             took = time.perf_counter() - began
-            if not report.clean or report.nodes != nodes:
+            if report.differences or report.nodes != nodes:
                 raise RuntimeError(f'It is not clean: {report}')
             measured.append((table.Row(what, [took], took), counting.calls))
         engine.database.close()

@@ -37,7 +37,7 @@ from ironic_reservations.features.maintenance import rows as maintenance
 from ironic_reservations.features.no_show import decisions as no_show
 from ironic_reservations.features.no_show import rows as no_shows
 from ironic_reservations.features.open_dates import rows as open_dates
-from ironic_reservations.features.placement import hold_rows as holds
+from ironic_reservations.features.placement.holds import rows as holds
 from ironic_reservations.features.queue import rows as queue
 from ironic_reservations.features.usage import periods as usage_periods
 from ironic_reservations.model import notices

@@ -112,7 +112,7 @@ OTHERWISE: Mapping[str, frozenset[str]] = {
     'node_windows.delete_of_node': frozenset({'node_uuid', 'state'}),
     # Whoever the node is held for loses it, whatever has become of the hold:
     # it gets the next generation, and who is about to write it starts anew.
-    'placement.hold_rows._release': frozenset({'state'}),
+    'holds.rows._release': frozenset({'state'}),
     # Who does what one does for all; nobody's, or those who queue up.
     'claims.take': frozenset({'name', 'owner', 'expires_at'}),
     # What is over is nobody's; the condition says that it still is.

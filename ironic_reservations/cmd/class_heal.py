@@ -26,7 +26,9 @@ import rich.progress
 import rich.table
 
 from ironic_reservations import engine as engine_module
-from ironic_reservations.features.placement import class_heal
+from ironic_reservations.features.placement.class_heal import (
+    heal as class_heal,
+)
 from ironic_reservations.model import count_text
 
 #: The exit status if work remains, so that the command is run again.

@@ -34,6 +34,7 @@ from ironic_reservations.cmd import purge
 from ironic_reservations.cmd import restored
 from ironic_reservations.db import causes
 from ironic_reservations.features.placement import sync as placement_sync
+from ironic_reservations.features.placement.audit import auditing
 from ironic_reservations.model import count_text
 
 _NAME = 'ironic-reservations-manage'
@@ -128,39 +129,39 @@ def audit(engine: engine_module.Engine, repair: bool, everything: bool,
     """
     if repair:
         placement_sync.recover(engine)
-    kept = placement_sync.audit(engine, repair, everything)
+    report = placement_sync.audit(engine, repair, everything)
     if form == 'json':
-        print(json.dumps(_document(kept), indent=2))
+        print(json.dumps(_document(report), indent=2))
     else:
-        _print(kept)
-    return DIFFERS if kept.remaining else 0
+        _print(report)
+    return DIFFERS if report.remaining else 0
 
 
-def _rows(kept: placement_sync.Audited) -> list[dict[str, str | bool | None]]:
+def _rows(
+        report: auditing.Report) -> list[dict[str, str | bool | None]]:
     """Return one row for each difference, in a stable order."""
-    repairs = {each.difference: each for each in kept.repairs or ()}
     rows: list[dict[str, str | bool | None]] = []
-    for difference in kept.report.differences:
-        repair = repairs.get(difference)
+    for difference in report.differences:
+        why_not = (report.repairs or {}).get(difference)
         rows.append({
             'kind': difference.kind.value,
             'node': difference.node_uuid or None,
             'consumer': difference.consumer_uuid,
             'reservation': difference.reservation_id or None,
             'detail': difference.detail,
-            'repaired': None if repair is None else repair.done,
-            'why_not': None if repair is None else repair.said or None})
+            'repaired': None if why_not is None else not why_not,
+            'why_not': why_not or None})
     return rows
 
 
-def _document(kept: placement_sync.Audited) -> dict[str, object]:
-    return {'nodes': kept.report.nodes, 'looked_at': kept.report.looked_at,
-            'in_work': kept.report.in_work,
-            'clean': not kept.remaining, 'differences': _rows(kept)}
+def _document(report: auditing.Report) -> dict[str, object]:
+    return {'nodes': report.nodes, 'looked_at': report.looked_at,
+            'in_work': report.in_work,
+            'clean': not report.remaining, 'differences': _rows(report)}
 
 
-def _print(kept: placement_sync.Audited) -> None:
-    rows = _rows(kept)
+def _print(report: auditing.Report) -> None:
+    rows = _rows(report)
     if rows:
         table = rich.table.Table()
         for name in ('Difference', 'Node', 'Consumer', 'Detail', 'Repaired'):
@@ -172,23 +173,23 @@ def _print(kept: placement_sync.Audited) -> None:
                 '' if row['repaired'] is None else 'yes' if row['repaired']
                 else f'no: {row["why_not"]}')
         rich.console.Console().print(table)
-    print(_summary(kept))
+    print(_summary(report))
 
 
-def _summary(kept: placement_sync.Audited) -> str:
-    found, left = len(kept.report.differences), len(kept.remaining)
-    text = f'{count_text.counted(kept.report.nodes, "node")}: '
+def _summary(report: auditing.Report) -> str:
+    found, left = len(report.differences), len(report.remaining)
+    text = f'{count_text.counted(report.nodes, "node")}: '
     if not found:
         text += 'Placement and the database agree.'
-    elif kept.repairs is None:
+    elif report.repairs is None:
         text += (f'{count_text.counted(found, "difference")}. With --repair, '
                  'differences are repaired where that is possible.')
     else:
         text += (f'{count_text.counted(found, "difference")}, '
                  f'{found - left} repaired.')
-    if kept.report.in_work:
+    if report.in_work:
         text += (' Not compared, since they are being changed: '
-                 f'{count_text.counted(kept.report.in_work, "node")}.')
+                 f'{count_text.counted(report.in_work, "node")}.')
     return text
 
 

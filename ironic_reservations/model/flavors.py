@@ -181,6 +181,14 @@ def class_of_node(resource_class: str | None) -> str:
     return name
 
 
+def class_or_none(resource_class: str | None) -> str | None:
+    """Return the class of :func:`class_of_node`; ``None``: there is none."""
+    try:
+        return class_of_node(resource_class)
+    except ValueError:
+        return None
+
+
 def collisions(resource_classes: Iterable[str]) -> dict[str, list[str]]:
     """Return resource classes of Ironic that Placement does not distinguish.
 

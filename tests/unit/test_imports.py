@@ -80,7 +80,10 @@ _CLIENTS = ('enforcement/client.py', 'notices/mail.py',
 _PURE = (
     'calendar/values.py', 'history/values.py',
     'no_show/decisions.py', 'notices/mail_times.py', 'open_dates/make_way.py',
-    'open_dates/planning.py', 'placement/decisions/*.py', 'usage/sums.py',
+    'open_dates/planning.py', 'placement/*/values.py',
+    'placement/audit/compare_*.py', 'placement/audit/differences.py',
+    'placement/class_heal/verdicts.py',
+    'placement/lease_providers/machine.py', 'usage/sums.py',
     'usage/values.py')
 
 

@@ -50,13 +50,15 @@ ELSEWHERE = {
     'features/maintenance/sync.py': 'tickets that become void',
     'features/no_show/no_show.py': 'observations of nodes',
     'features/notices/before_start.py': 'notices in the outbox',
-    'features/placement/audit.py': 'observations of providers',
-    'features/placement/class_heal.py': 'claims of processes on work',
-    'features/placement/deployed_holds.py': 'holds',
-    'features/placement/hold_recovery.py': 'holds',
-    'features/placement/hold_release.py': 'holds',
-    'features/placement/holds.py': 'holds',
-    'features/placement/reservation_holds.py': 'holds, with their promises',
+    'features/placement/audit/auditing.py': 'observations of providers',
+    'features/placement/class_heal/heal.py': 'claims of processes on work',
+    'features/placement/holds/handover.py': 'holds',
+    'features/placement/holds/holding.py': 'holds',
+    'features/placement/holds/of_reservations.py':
+        'holds, with their promises',
+    'features/placement/holds/recovery.py': 'holds',
+    'features/placement/holds/releasing.py': 'holds',
+    'features/placement/holds/transitions.py': 'holds',
     'features/placement/sync.py': 'observations of providers',
     'features/usage/usage.py': 'since when nodes are deployed'}
 #: Other modules that raise the generations of nodes.

@@ -31,8 +31,8 @@ from oslo_log import log
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.placement import consumers
-from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement.holds import calls as hold_calls
+from ironic_reservations.features.placement.holds import consumers
 from ironic_reservations.model import flavors
 from ironic_reservations.model import inventories
 from ironic_reservations.model import mirrored_node

@@ -27,7 +27,7 @@ from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import mirror
 from ironic_reservations.features.placement import compute_hosts
-from ironic_reservations.features.placement import hold_calls
+from ironic_reservations.features.placement.holds import calls as hold_calls
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Iterable
-from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
@@ -28,30 +27,29 @@ from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
 from ironic_reservations.engine import lost_promises
-from ironic_reservations.features.placement import audit
 from ironic_reservations.features.placement import compute_hosts
 from ironic_reservations.features.placement import compute_mirror
-from ironic_reservations.features.placement import deployed_holds
-from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement import hold_release
-from ironic_reservations.features.placement import hold_rows as db_holds
-from ironic_reservations.features.placement import lease_holds
-from ironic_reservations.features.placement import lease_offers
 from ironic_reservations.features.placement import loops
 from ironic_reservations.features.placement import proof
-from ironic_reservations.features.placement import providers_seen
-from ironic_reservations.features.placement import reservation_holds
-from ironic_reservations.features.placement.decisions import hold_audit
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.audit import auditing
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.audit import providers_seen
+from ironic_reservations.features.placement.holds import calls as hold_calls
+from ironic_reservations.features.placement.holds import handover
+from ironic_reservations.features.placement.holds import holding
+from ironic_reservations.features.placement.holds import of_leases
+from ironic_reservations.features.placement.holds import of_reservations
+from ironic_reservations.features.placement.holds import releasing
+from ironic_reservations.features.placement.holds import rows as db_holds
+from ironic_reservations.features.placement.holds import values
+from ironic_reservations.features.placement.lease_providers import offers
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
-from ironic_reservations.model import reasons
-from ironic_reservations.planner import pick
 
 LOG = log.getLogger(__name__)
 
-_LOST = frozenset((hold_audit.Kind.ORPHAN,
-                   hold_audit.Kind.RESERVATION_LEFTOVER))
+_LOST = frozenset((differences.Kind.ORPHAN,
+                   differences.Kind.RESERVATION_LEFTOVER))
 
 
 @dataclasses.dataclass
@@ -63,16 +61,16 @@ class _Making(feature.Part):
 
     engine: Engine
     made: node_reservation.Reservation
-    class_name: str
+    promise: values.Promise
     over: Collection[str]
-    intended: holds.Hold | None = None
+    intended: values.Hold | None = None
 
     def write(self, connection: sa.Connection) -> None:
         """Write the row of the hold."""
         db_holds.release(connection, self.over, self.made.created_at,
                          hold_calls.deadline(self.engine))
-        self.intended = reservation_holds.intend(
-            self.engine, connection, self.class_name, self.made)
+        self.intended = holding.intend(self.engine, connection,
+                                          self.promise, promising=True)
 
     def confirm(self) -> None:
         """Hold the node.
@@ -83,7 +81,7 @@ class _Making(feature.Part):
             reservation has been ended.
         """
         assert self.intended is not None
-        _raise(reservation_holds.hold(self.engine, self.intended, self.made))
+        of_reservations.hold(self.engine, self.intended, self.promise)
 
 
 @dataclasses.dataclass
@@ -102,7 +100,7 @@ class _Ending(feature.Part):
     def committed(self) -> None:
         """Release the holds, as soon as Placement answers."""
         try:
-            hold_release.take_back(self.engine, self.uuids)
+            releasing.take_back(self.engine, self.uuids)
         except (errors.DatabaseUnavailable, errors.Contention) as exc:
             # The reservation is over nevertheless, so this is no error.
             LOG.warning('The hold of a deleted reservation could not be '
@@ -118,7 +116,7 @@ class _Handing(feature.Part):
 
     def committed(self) -> None:
         """Move the hold to the instance, as soon as Placement answers."""
-        deployed_holds.hand_over(self.engine, self.used)
+        handover.hand_over(self.engine, self.used)
 
 
 @dataclasses.dataclass
@@ -179,27 +177,19 @@ class Placement(feature.Feature):
                   for row in rows]
         return _Ending(engine, change, ended) if ended else None
 
-    def confirm_again(self, engine: Engine,
-                      reservation: node_reservation.Reservation) -> None:
-        """Ensure that the node of an earlier reservation is held."""
-        _raise(reservation_holds.ensure(engine, reservation))
-
-    def obstacles(self, engine: Engine,
-                  request: pick.NodeRequest) -> Mapping[str, reasons.Reason]:
-        """Return the nodes that other consumers have in Placement."""
-        return reservation_holds.without_room(engine, request)
-
     def unconfirmed(self) -> sa.ColumnElement[bool]:
         """Return the condition that the hold is still being written."""
         return db_holds.being_made()
 
     # The functions have the parameters and the results of the hooks.
+    confirm_again = staticmethod(of_reservations.ensure)
+    obstacles = staticmethod(of_reservations.without_room)
     find_host = staticmethod(compute_hosts.find)
     refresh_hosts = staticmethod(compute_mirror.refresh_hosts)
     proves = staticmethod(proof.shown)
-    secure = staticmethod(lease_holds.take)
-    offer = staticmethod(lease_offers.start)
-    withdraw = staticmethod(lease_offers.end)
+    secure = staticmethod(of_leases.take)
+    offer = staticmethod(offers.start)
+    withdraw = staticmethod(offers.end)
 
     def lost(self, engine: Engine) -> Iterable[lost_promises.Trace]:
         """Return the holds and flavors that no promise explains."""
@@ -207,7 +197,7 @@ class Placement(feature.Feature):
             lost_promises.Kind.PLACEMENT, each.node_uuid, each.detail,
             'If instances have to keep running, make the lease again; then '
             'run "ironic-reservations-manage placement audit --repair".')
-            for each in audit.audit(engine, everything=True).differences
+            for each in auditing.audit(engine, everything=True).differences
             if each.kind in _LOST]
 
     def loops(self, engine: Engine) -> Iterable[Any]:
@@ -220,12 +210,5 @@ def _making(engine: Engine, change: change_module.Change,
             over: Collection[str]) -> feature.Part:
     node = change.given_of(mirrored_node.Node)
     assert node is not None
-    class_name = reservation_holds.class_of(node)
-    if isinstance(class_name, reasons.Reason):
-        raise feature.Obstacle(class_name)
-    return _Making(engine, made, class_name, over)
-
-
-def _raise(reason: reasons.Reason | None) -> None:
-    if reason is not None:
-        raise feature.Obstacle(reason)
+    return _Making(engine, made, of_reservations.promise_of(made, node),
+                   over)

@@ -18,9 +18,9 @@ from prometheus_client import core
 
 from ironic_reservations.api import gauges
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.placement import drift
-from ironic_reservations.features.placement import hold_rows
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.audit import drift
+from ironic_reservations.features.placement.holds import rows as hold_rows
+from ironic_reservations.features.placement.holds import values
 
 
 class Holds(gauges.Gauges):
@@ -46,7 +46,7 @@ class Holds(gauges.Gauges):
         with self._engine.database.read() as connection:
             counted = hold_rows.count(connection)
             differences = drift.read(connection)
-        for state in holds.HoldState:
+        for state in values.HoldState:
             held.add_metric((state.value,), counted.get(state, 0))
         for kind, one in differences.items():
             found.add_metric((kind.value,), one.found)

@@ -22,9 +22,8 @@ import uuid as uuid_module
 
 from ironic_reservations import errors
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement import lease_provider_calls
-from ironic_reservations.features.placement.decisions import lease_providers
+from ironic_reservations.features.placement.holds import calls as hold_calls
+from ironic_reservations.features.placement.lease_providers import names
 
 
 def shown(engine: Engine, node_uuid: str, reservation_id: str,
@@ -45,5 +44,5 @@ def shown(engine: Engine, node_uuid: str, reservation_id: str,
             f'Node {node_uuid} is leased, the request shows no proof, and '
             'Placement could not tell whether the instance got the node '
             f'through that lease: {exc}', node_uuid=node_uuid) from exc
-    return there.get(lease_provider_calls.child_of(node_uuid), {}).get(
-        lease_providers.class_of(reservation_id), 0) > 0
+    return there.get(names.child_of(node_uuid), {}).get(
+        names.class_of(reservation_id), 0) > 0

@@ -25,81 +25,64 @@ from oslo_log import log
 
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
-from ironic_reservations.features.placement import audit as placement_audit
-from ironic_reservations.features.placement import deployed_holds
-from ironic_reservations.features.placement import drift as placement_drift
-from ironic_reservations.features.placement import hold_recovery
-from ironic_reservations.features.placement import repair as placement_repair
-from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.audit import auditing
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.audit import drift
+from ironic_reservations.features.placement.audit import repairs
+from ironic_reservations.features.placement.holds import handover
+from ironic_reservations.features.placement.holds import recovery
 
 LOG = log.getLogger(__name__)
 
 
-@dataclasses.dataclass(frozen=True)
-class Audited:
-    """The result of an audit with repairs.
-
-    :ivar repairs: ``None``: no repairs were requested.
-    """
-
-    report: placement_audit.Report
-    repairs: tuple[placement_repair.Repair, ...] | None = None
-
-    @property
-    def remaining(self) -> tuple[hold_audit.Difference, ...]:
-        """The differences that remain."""
-        if self.repairs is None:
-            return self.report.differences
-        return tuple(each.difference for each in self.repairs
-                     if not each.done)
-
-
 def recover(engine: Engine) -> None:
     """Release holds without a promise, and complete interrupted ones."""
-    hold_recovery.release_forsaken(engine)
-    hold_recovery.recover(engine)
+    recovery.release_forsaken(engine)
+    recovery.recover(engine)
 
 
-def audit(engine: Engine, repair: bool, everything: bool = False) -> Audited:
+def audit(engine: Engine, repair: bool,
+          everything: bool = False) -> auditing.Report:
     """Compare, repair differences, and store the result.
 
     :param repair: whether to repair anything.
     :param everything: check each node, also if it was in order.
     """
     if repair:
-        deployed_holds.hand_over_all(engine)
-    report = placement_audit.audit(engine, everything)
-    repairs = (tuple(placement_repair.repair(engine, report)) if repair
-               else None)
-    audited = Audited(report, repairs)
-    _log(audited)
-    _write(engine, audited)
-    return audited
+        handover.hand_over_all(engine)
+    report = auditing.audit(engine, everything)
+    if repair:
+        report = dataclasses.replace(report, repairs=repairs.repair(
+            engine, report.differences))
+    _log(report)
+    _write(engine, report)
+    return report
 
 
-def _log(audited: Audited) -> None:
-    for difference in audited.report.differences:
-        LOG.log(log.WARNING if difference in audited.remaining else log.INFO,
+def _log(report: auditing.Report) -> None:
+    remaining = {*report.remaining}
+    for difference in report.differences:
+        remains = difference in remaining
+        LOG.log(log.WARNING if remains else log.INFO,
                 'Placement %(how)s for node %(node)s: %(what)s', {
-                    'how': ('differs' if difference in audited.remaining
-                            else 'differed'),
+                    'how': 'differs' if remains else 'differed',
                     'node': difference.node_uuid,
                     'what': difference.detail})
 
 
-def _write(engine: Engine, audited: Audited) -> None:
+def _write(engine: Engine, report: auditing.Report) -> None:
     now = engine.clock()
 
     def attempt() -> None:
         with engine.database.write() as connection:
-            placement_drift.write(connection, {
-                kind: placement_drift.Drift(
-                    _count(kind, audited.report.differences),
-                    _count(kind, audited.remaining), now)
-                for kind in hold_audit.Kind})
+            drift.write(connection, {
+                kind: drift.Drift(
+                    _count(kind, report.differences),
+                    _count(kind, report.remaining), now)
+                for kind in differences.Kind})
     retry.until_committed(attempt)
 
 
-def _count(kind: hold_audit.Kind,
-           differences: Sequence[hold_audit.Difference]) -> int:
-    return sum(each.kind is kind for each in differences)
+def _count(kind: differences.Kind,
+           found: Sequence[differences.Difference]) -> int:
+    return sum(each.kind is kind for each in found)

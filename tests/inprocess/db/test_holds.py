@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import datetime
 
-from ironic_reservations.features.placement import hold_rows as db_holds
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.holds import rows as db_holds
+from ironic_reservations.features.placement.holds import values
 from tests import servers
 from tests import world
 
@@ -33,10 +33,10 @@ class TestReleased(world.TestCase):
         super().setUp()
         self.database = self.new_world().engine.database
 
-    def released(self, state: holds.HoldState) -> holds.Hold:
+    def released(self, state: values.HoldState) -> values.Hold:
         """Have a hold released that nothing is promised for, and return it."""
         with self.database.write() as connection:
-            before = db_holds.insert(connection, holds.Hold(
+            before = db_holds.insert(connection, values.Hold(
                 0, world.new_uuid(), world.new_uuid(), world.new_uuid(),
                 (('CUSTOM_GOLD', 1),), 'a-project', 'a-user', state,
                 world.NOON, _LATER, confirmed=True))
@@ -44,13 +44,13 @@ class TestReleased(world.TestCase):
                 connection, world.NOON, 10))
             after = db_holds.read(connection, before.id)
         assert after is not None
-        self.assertIs(holds.HoldState.RELEASING, after.state)
+        self.assertIs(values.HoldState.RELEASING, after.state)
         return after
 
     def test_what_nobody_works_on_is_due_at_once(self) -> None:
         self.assertEqual(world.NOON,
-                         self.released(holds.HoldState.ACTIVE).deadline)
+                         self.released(values.HoldState.ACTIVE).deadline)
 
     def test_what_somebody_works_on_keeps_its_deadline(self) -> None:
         self.assertEqual(_LATER,
-                         self.released(holds.HoldState.PROMISING).deadline)
+                         self.released(values.HoldState.PROMISING).deadline)

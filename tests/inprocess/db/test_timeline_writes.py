@@ -199,7 +199,9 @@ class TestSources(world.TestCase):
 _WRITERS = {
     'bookings.', 'bookings.insert_many', 'bookings.move', 'claimed_rows.drop',
     'claimed_rows.take', 'claims._queue_up', 'claims.delete_over',
-    'claims.drop', 'claims.take', 'histories.begin', 'hosts.delete',
+    'claims.drop', 'claims.take', 'histories.begin', 'holds.rows._release',
+    'holds.rows.change', 'holds.rows.delete', 'holds.rows.insert',
+    'hosts.delete',
     'hosts.insert', 'hosts.update', 'in_flight_requests.',
     'in_flight_requests.delete', 'in_flight_requests.delete_as_read',
     'in_flight_requests.delete_settled',
@@ -223,9 +225,7 @@ _WRITERS = {
     'node_windows.delete_of_node', 'node_windows.write', 'nodes.',
     'nodes._advance', 'nodes.delete_node', 'nodes.doubt',
     'nodes._insert_if_certain', 'nodes.insert_in_any_case',
-    'nodes.update_facts', 'placement.hold_rows._release',
-    'placement.hold_rows.change', 'placement.hold_rows.delete',
-    'placement.hold_rows.insert', 'reservations.', 'reservations.delete',
+    'nodes.update_facts', 'reservations.', 'reservations.delete',
     'reservations.delete_void', 'reservations.insert', 'reservations.update',
     'store.__init__'
 }

@@ -32,8 +32,8 @@ from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.lease_cycle import health
-from ironic_reservations.features.placement import hold_rows as db_holds
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.holds import rows as db_holds
+from ironic_reservations.features.placement.holds import values
 from tests import gone_back
 from tests import leasing
 from tests import servers
@@ -159,10 +159,10 @@ class TestGoneBack(timelines.TestCase):
         """Another hold has the same number."""
         def hold(node):
             with self.engine.database.write() as connection:
-                return db_holds.insert(connection, holds.Hold(
+                return db_holds.insert(connection, values.Hold(
                     0, world.new_uuid(), node, world.new_uuid(),
                     (('CUSTOM_GOLD', 1),), 'project', 'user',
-                    holds.HoldState.ACTIVE, *[self.world.clock()] * 2))
+                    values.HoldState.ACTIVE, *[self.world.clock()] * 2))
         lost = self.lost(lambda: hold(self.node(self.gold)))
         kept = hold(self.node(self.silver))
         self.assertEqual(lost.id, kept.id)

@@ -26,11 +26,9 @@ import testtools
 from ironic_reservations import build
 from ironic_reservations import conf as project_conf
 from ironic_reservations.clouds import placement
-from ironic_reservations.features.placement import lease_provider_calls
-from ironic_reservations.features.placement import lease_provider_sync
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
-)
+from ironic_reservations.features.placement.lease_providers import converge
+from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.features.placement.lease_providers import names
 from ironic_reservations.guard import middleware
 from ironic_reservations.model import flavors
 from tests import world
@@ -78,11 +76,11 @@ class PlacementProofTestCase(base.GuardTestCase):
         conf = world.configured(
             'sqlite://', placement__enabled=True,
             placement__endpoint_override=self.placed.endpoint)
-        self.assertEqual((), lease_provider_sync.bring(
-            build.engine(conf), wanted).waits)
+        self.assertEqual((), converge.bring(
+            build.engine(conf), wanted))
         server = str(uuid.uuid4())
         answer = self.client.put_allocations(server, in_memory.wanted({
-            lease_provider_calls.child_of(node.uuid): {
+            names.child_of(node.uuid): {
                 wanted.class_name: 1}}))
         self.assertTrue(answer.done, answer)
         return node.uuid, server, wanted.reservation_id

@@ -36,8 +36,8 @@ from ironic_reservations import errors
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import tables
 from ironic_reservations.engine import claims
-from ironic_reservations.features.placement import drift
-from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.audit import drift
 from ironic_reservations.guard import metrics as guard_metrics
 from ironic_reservations.model import leases
 from tests.inprocess.api import world
@@ -113,7 +113,7 @@ class ServedTestCase(testtools.TestCase):
         engine.ironic_api.see('1.1')
         with engine.database.write() as opened:
             drift.write(opened, {kind: drift.Drift(0, 0, engine.clock())
-                                 for kind in hold_audit.Kind})
+                                 for kind in differences.Kind})
         served = guard_metrics.Metrics().beside(self.world.make_app())
         world.request(served, 'GET', '/v1/leases')
         text = world.request(served, 'GET', '/metrics').body.decode()

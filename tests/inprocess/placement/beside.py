@@ -24,10 +24,10 @@ from oslo_config import cfg
 from ironic_reservations import build
 from ironic_reservations import clock
 from ironic_reservations import engine as engine_module
-from ironic_reservations.features.placement import audit as placement_audit
-from ironic_reservations.features.placement import hold_rows as db_holds
 from ironic_reservations.features.placement import sync as placement_sync
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.audit import auditing
+from ironic_reservations.features.placement.holds import rows as db_holds
+from ironic_reservations.features.placement.holds import values
 from tests import world
 from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import served
@@ -86,7 +86,7 @@ class Beside:
             self.there.add(node)
         return nodes
 
-    def rows(self) -> list[holds.Hold]:
+    def rows(self) -> list[values.Hold]:
         """Read the rows of all holds."""
         with self.engine.database.read() as opened:
             return db_holds.read_all(opened)
@@ -112,9 +112,9 @@ class Beside:
         placement_sync.audit(self.engine, repair=True, everything=True)
         placement_sync.recover(passing)
 
-    def audit(self) -> placement_audit.Report:
+    def audit(self) -> auditing.Report:
         """Look at every node."""
-        return placement_audit.audit(self.engine, everything=True)
+        return auditing.audit(self.engine, everything=True)
 
     def assert_agrees(self) -> None:
         """All that is promised is held once, and nothing else is."""
@@ -122,7 +122,7 @@ class Beside:
         self.assertEqual(((), 0), (report.differences, report.in_work))
         rows = self.rows()
         self.assertLessEqual({row.state for row in rows},
-                             {holds.HoldState.ACTIVE})
+                             {values.HoldState.ACTIVE})
         providers = [one.uuid for one in self.client.providers()]
         self.assertEqual(
             sorted((row.consumer_uuid, row.node_uuid) for row in rows),

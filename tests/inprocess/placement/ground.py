@@ -20,23 +20,23 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.clouds import placement
-from ironic_reservations.features.placement import audit as placement_audit
-from ironic_reservations.features.placement import consumers
-from ironic_reservations.features.placement import hold_recovery
-from ironic_reservations.features.placement import hold_rows as db_holds
-from ironic_reservations.features.placement import holds as hold_cases
-from ironic_reservations.features.placement import repair as placement_repair
-from ironic_reservations.features.placement.decisions import hold_audit
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.audit import auditing
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.audit import repairs
+from ironic_reservations.features.placement.holds import consumers
+from ironic_reservations.features.placement.holds import holding
+from ironic_reservations.features.placement.holds import recovery
+from ironic_reservations.features.placement.holds import rows as db_holds
+from ironic_reservations.features.placement.holds import values
 from tests import world
 from tests.inprocess.placement import faults
 from tests.inprocess.placement import in_memory
 
 
 def promise(node: str, owner: str | None = None,
-            instance_uuid: str | None = None) -> holds.Promise:
+            instance_uuid: str | None = None) -> values.Promise:
     """Return the promise of a node of the class gold."""
-    return holds.Promise(
+    return values.Promise(
         owner or world.new_uuid(), node, instance_uuid, 'project', 'user'
     ).of_class(in_memory.GOLD)
 
@@ -70,26 +70,26 @@ class TestCase(world.TestCase):
         return self.nodes.add(uuid, **inventory)
 
     def hold(self, node: str, owner: str | None = None, **more: Any
-             ) -> hold_cases.Result:
+             ) -> holding.Result:
         """Hold a node of the class gold."""
-        return hold_cases.hold(more.pop('engine', self.engine),
+        return holding.hold(more.pop('engine', self.engine),
                                promise(node, owner, **more))
 
-    def held(self, node: str, owner: str | None = None) -> holds.Hold:
+    def held(self, node: str, owner: str | None = None) -> values.Hold:
         """Hold a node, which has to work."""
         result = self.hold(node, owner)
-        self.assertIs(hold_cases.Verdict.HELD, result.verdict, result)
+        self.assertIs(holding.Verdict.HELD, result.verdict, result)
         assert result.hold is not None
         return result.hold
 
-    def intended(self, node: str, owner: str = 'me', supersede: bool = False
-                 ) -> holds.Hold:
+    def intended(self, node: str, owner: str = 'me', promising: bool = False
+                 ) -> values.Hold:
         """Write that a node is to be held, and leave it at that."""
         with self.engine.database.write() as opened:
-            return hold_cases.intend(self.engine, opened,
-                                     promise(node, owner), supersede=supersede)
+            return holding.intend(self.engine, opened,
+                                     promise(node, owner), promising=promising)
 
-    def rows(self) -> list[holds.Hold]:
+    def rows(self) -> list[values.Hold]:
         """Read the rows of all holds."""
         with self.world.engine.database.read() as opened:
             return db_holds.read_all(opened)
@@ -119,36 +119,36 @@ class TestCase(world.TestCase):
         conf = self.world.conf.placement
         self.world.clock.advance(2 * conf.timeout + conf.grace)
 
-    def recover(self) -> dict[hold_recovery.Recovered, int]:
+    def recover(self) -> dict[recovery.Recovered, int]:
         """Let the deadlines pass, and recover, and return what there was."""
         self.wait()
-        recovered = hold_recovery.recover(self.engine)
+        recovered = recovery.recover(self.engine)
         return {end: count for end, count in recovered.items() if count}
 
-    def audit(self) -> placement_audit.Report:
+    def audit(self) -> auditing.Report:
         """Look at everything."""
-        return placement_audit.audit(self.engine, everything=True)
+        return auditing.audit(self.engine, everything=True)
 
-    def is_told(self, difference: hold_audit.Difference) -> bool:
+    def is_told(self, difference: differences.Difference) -> bool:
         """Tell whether a difference is one that the test is about."""
         return True
 
-    def found(self) -> list[tuple[hold_audit.Kind, str]]:
+    def found(self) -> list[tuple[differences.Kind, str]]:
         """Audit twice, cheaply and thoroughly: both find the same."""
         cheaply, found = (
-            placement_audit.audit(self.engine, everything).differences
+            auditing.audit(self.engine, everything).differences
             for everything in (False, True))
         self.assertEqual(cheaply, found)
         return [(one.kind, one.node_uuid) for one in found
                 if self.is_told(one)]
 
-    def repair(self) -> dict[hold_audit.Kind, bool]:
+    def repair(self) -> dict[differences.Kind, bool]:
         """Audit and repair, and return what was mended."""
-        return {repair.difference.kind: repair.done for repair in
-                placement_repair.repair(self.engine, self.audit())
-                if self.is_told(repair.difference)}
+        said = repairs.repair(self.engine, self.audit().differences)
+        return {difference.kind: not why for difference, why in said.items()
+                if self.is_told(difference)}
 
-    def assert_mended(self, kind: hold_audit.Kind, *nodes: str,
+    def assert_mended(self, kind: differences.Kind, *nodes: str,
                       done: bool = True) -> None:
         """Check what an audit finds, and whether it is mended."""
         self.assertEqual([(kind, node) for node in sorted(nodes)],
@@ -174,5 +174,5 @@ class TestCase(world.TestCase):
                             or consumer in handed})
         self.assertEqual(written, {
             row.consumer_uuid: row.node_uuid for row in self.rows()})
-        self.assertEqual({holds.HoldState.ACTIVE} if written else set(),
+        self.assertEqual({values.HoldState.ACTIVE} if written else set(),
                          {row.state for row in self.rows()})

@@ -20,7 +20,7 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.engine import earlier
 from ironic_reservations.engine.reservations import reserve
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.holds import values
 from ironic_reservations.model import node_reservation
 from ironic_reservations.planner import pick
 from tests import world
@@ -66,4 +66,4 @@ class TestCase(ground.TestCase):
         """There is neither a reservation nor a hold that stands."""
         self.assertEqual({}, self.world.reservations())
         self.assertEqual([], [row for row in self.rows() if row.state
-                              is not holds.HoldState.RELEASING])
+                              is not values.HoldState.RELEASING])

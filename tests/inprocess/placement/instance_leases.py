@@ -19,9 +19,7 @@ import dataclasses
 from typing import Any
 
 from ironic_reservations.engine import hosts
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
-)
+from ironic_reservations.features.placement.lease_providers import machine
 from ironic_reservations.model import leases
 from tests import leasing
 from tests.inprocess.placement import held_leases

@@ -18,7 +18,9 @@ import dataclasses
 from typing import Any
 
 from ironic_reservations import engine as engine_module
-from ironic_reservations.features.placement import class_heal
+from ironic_reservations.features.placement.class_heal import (
+    heal as class_heal,
+)
 from tests import world
 from tests.inprocess.placement import ground
 from tests.inprocess.placement import in_memory

@@ -20,11 +20,9 @@ from typing import Any
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import nova
-from ironic_reservations.features.placement import lease_provider_calls
-from ironic_reservations.features.placement import lease_provider_sync
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
-)
+from ironic_reservations.features.placement.lease_providers import converge
+from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.features.placement.lease_providers import names
 from tests import small_nova
 from tests import world
 from tests.inprocess.placement import faults
@@ -70,13 +68,13 @@ class TestCase(ground.TestCase):
 
     def bring(self, wanted: machine.Desired,
               engine: engine_module.Engine | None = None
-              ) -> lease_provider_sync.Result:
+              ) -> tuple[str, ...]:
         """Have a pass made."""
-        return lease_provider_sync.bring(engine or self.engine, wanted)
+        return converge.bring(engine or self.engine, wanted)
 
     def brought(self, wanted: machine.Desired) -> machine.Desired:
         """Have passes made that come to an end, and return what was wanted."""
-        self.assertEqual((), self.bring(wanted).waits)
+        self.assertEqual((), self.bring(wanted))
         return wanted
 
     def mortal(self, steps: faults.Steps) -> engine_module.Engine:
@@ -101,7 +99,7 @@ class TestCase(ground.TestCase):
                  ) -> Any:
         """Claim what the flavor asks for."""
         return self.client.put_allocations(uuid, in_memory.wanted(
-            {host: {self.slot(host): 1}, lease_provider_calls.child_of(host): {
+            {host: {self.slot(host): 1}, names.child_of(host): {
                 wanted.class_name: 1}}, consumer_type='INSTANCE'))
 
     def slot(self, host: str) -> str:
@@ -116,10 +114,10 @@ class TestCase(ground.TestCase):
             assert there is not None
             ours = {name: (offer['total'], offer['reserved'])
                     for name, offer in there.by_class.items()
-                    if machine.reservation_of(name) is not None}
+                    if names.reservation_of(name) is not None}
             if ours:
                 self.assertEqual(
-                    lease_provider_calls.child_of(provider.parent or ''),
+                    names.child_of(provider.parent or ''),
                     provider.uuid)
                 found[provider.parent or ''] = ours
         return found
@@ -127,7 +125,7 @@ class TestCase(ground.TestCase):
     def classes(self) -> set[str]:
         """Return the classes of reservations."""
         return {name for name in self.client.classes()
-                if name.startswith(machine.PREFIX)}
+                if name.startswith(names.PREFIX)}
 
     def assert_active(self, *wanted: machine.Desired) -> None:
         """All is there that these are to have, and nothing else."""

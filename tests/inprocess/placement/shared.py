@@ -24,11 +24,9 @@ from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import seen
-from ironic_reservations.features.placement import hold_rows as db_holds
-from ironic_reservations.features.placement.decisions import holds
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
-)
+from ironic_reservations.features.placement.holds import rows as db_holds
+from ironic_reservations.features.placement.holds import values
+from ironic_reservations.features.placement.lease_providers import machine
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import inventories
 from ironic_reservations.model import leases
@@ -95,7 +93,7 @@ class TestCase(instance_leases.TestCase):
         lease = write_lease(self.engine, counts, start, end, sizes)
         return self.leasing.reload(lease)
 
-    def promised(self, counts: Mapping[str, int]) -> list[holds.Promise]:
+    def promised(self, counts: Mapping[str, int]) -> list[values.Promise]:
         """Return what a lease is to have held that starts now."""
         lease = self.lease(counts, 0)
         with self.engine.database.read() as opened:

@@ -23,13 +23,13 @@ from ironic_reservations.clouds import placement
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import mirror
-from ironic_reservations.features.placement import audit as placement_audit
-from ironic_reservations.features.placement import consumers
-from ironic_reservations.features.placement import hold_recovery
-from ironic_reservations.features.placement import hold_release
-from ironic_reservations.features.placement import holds as hold_cases
-from ironic_reservations.features.placement import repair as placement_repair
-from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.audit import auditing
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.audit import repairs
+from ironic_reservations.features.placement.holds import consumers
+from ironic_reservations.features.placement.holds import holding
+from ironic_reservations.features.placement.holds import recovery
+from ironic_reservations.features.placement.holds import releasing
 from tests import leasing
 from tests import world
 from tests.inprocess.placement import faults
@@ -37,16 +37,16 @@ from tests.inprocess.placement import ground
 from tests.inprocess.placement import in_memory
 
 GOLD = in_memory.GOLD
-Kind = hold_audit.Kind
+Kind = differences.Kind
 #: The calls besides those for each class: all providers, all classes.
 CONSTANT = 2
 
 
 class _TestCase(ground.TestCase):
 
-    def audit(self, everything: bool = False) -> placement_audit.Report:
+    def audit(self, everything: bool = False) -> auditing.Report:
         """As the reconciler does it, cheaply."""
-        return placement_audit.audit(self.engine, everything)
+        return auditing.audit(self.engine, everything)
 
     def orphan(self, node: str) -> str:
         """Leave a hold that no row knows of."""
@@ -161,7 +161,7 @@ class TestNodes(_TestCase):
         self.assertEqual({Kind.PROVIDER_LEFTOVER: False}, self.repair())
         self.world.ironic.remove(node)
         self.world.ironic.remove(used)
-        placement_repair.repair(self.engine, self.audit())
+        repairs.repair(self.engine, self.audit().differences)
         self.assertEqual([(Kind.PROVIDER_LEFTOVER, used)], self.found())
         self.assertIsNone(self.client.provider(node))
         self.assertEqual([theirs], self.consumers(used))
@@ -171,7 +171,7 @@ class TestNodes(_TestCase):
     def test_provider_of_a_node_that_no_audit_had_seen(self) -> None:
         """One that is always free is none of the nodes to look at."""
         node, other = self.enrol(), self.enrol()
-        self.assertTrue(placement_audit.audit(self.engine).clean)
+        self.assertEqual((), auditing.audit(self.engine).differences)
         self.world.ironic.remove(node)
         mirror.refresh_all(self.engine)
         self.assert_mended(Kind.PROVIDER_LEFTOVER, node)
@@ -195,14 +195,14 @@ class TestNodes(_TestCase):
         orphan = self.orphan(node)
         report = self.audit()
         self.client.delete_allocations(orphan)
-        self.assertEqual([True], [
-            one.done for one in placement_repair.repair(self.engine, report)])
+        self.assertEqual([''], [*repairs.repair(
+            self.engine, report.differences).values()])
         node = self.enrol()
         self.client.delete_allocations(self.held(node, 'me').consumer_uuid)
         report = self.audit()
-        hold_release.release(self.engine, ['me'])
+        releasing.release(self.engine, ['me'])
         self.network.calls.clear()
-        placement_repair.repair(self.engine, report)
+        repairs.repair(self.engine, report.differences)
         self.assertEqual([], self.network.writes())
 
 
@@ -210,7 +210,7 @@ class TestCost(_TestCase):
 
     def calls(self) -> int:
         self.network.calls.clear()
-        self.assertTrue(self.audit().clean)
+        self.assertEqual((), self.audit().differences)
         return len(self.network.calls)
 
     def test_clean_nodes_cost_nothing(self) -> None:
@@ -227,11 +227,11 @@ class TestCost(_TestCase):
         nodes = [self.enrol() for _ in range(4)]
         held = [self.held(node, node) for node in nodes]
         self.calls()
-        hold_release.release(self.engine, [nodes[0]])
+        releasing.release(self.engine, [nodes[0]])
         self.assertEqual(CONSTANT + 1, self.calls())
         self.nodes.offer(nodes[1], {GOLD: {**in_memory.ONE, 'reserved': 1}})
         self.assertEqual(1, self.audit().looked_at)
-        hold_release.release(self.engine, [nodes[2]])
+        releasing.release(self.engine, [nodes[2]])
         self.held(nodes[2])
         self.assertEqual(1, self.audit().looked_at)
         self.client.delete_allocations(held[3].consumer_uuid)
@@ -253,13 +253,13 @@ class TestLeftOver(_TestCase):
         """What is recovered is in order; an audit has nothing to add."""
         nodes = [self.enrol() for _ in range(3)]
         with self.engine.database.write() as opened:
-            written, _ = [hold_cases.intend(
+            written, _ = [holding.intend(
                 self.engine, opened, ground.promise(node, 'me'))
                 for node in nodes[:2]]
         self.client.put_allocations(
             written.consumer_uuid,
             placement.AllocationRequest({nodes[0]: {GOLD: 1}}, 'project',
                                         'user', None, consumers.TYPE))
-        self.assertEqual({hold_recovery.Recovered.CONFIRMED: 1,
-                          hold_recovery.Recovered.DROPPED: 1}, self.recover())
+        self.assertEqual({recovery.Recovered.CONFIRMED: 1,
+                          recovery.Recovered.DROPPED: 1}, self.recover())
         self.assertEqual([], self.found())

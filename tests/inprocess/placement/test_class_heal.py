@@ -20,8 +20,10 @@ import itertools
 from typing import Any
 
 from ironic_reservations import errors
-from ironic_reservations.features.placement import class_heal
-from ironic_reservations.features.placement import consumers
+from ironic_reservations.features.placement.class_heal import (
+    heal as class_heal,
+)
+from ironic_reservations.features.placement.holds import consumers
 from tests import world
 from tests.inprocess.placement import faults
 from tests.inprocess.placement import in_memory

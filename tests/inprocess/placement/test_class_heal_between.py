@@ -28,7 +28,9 @@ import fixtures
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import placement
-from ironic_reservations.features.placement import class_heal
+from ironic_reservations.features.placement.class_heal import (
+    heal as class_heal,
+)
 from ironic_reservations.model import mirrored_node
 from tests import world
 from tests.inprocess.placement import beside

@@ -18,8 +18,8 @@ import dataclasses
 
 from ironic_reservations import errors
 from ironic_reservations.engine import hosts
-from ironic_reservations.features.placement import consumers
-from ironic_reservations.features.placement import lease_provider_calls
+from ironic_reservations.features.placement.holds import consumers
+from ironic_reservations.features.placement.lease_providers import names
 from ironic_reservations.model import inventories
 from ironic_reservations.model import mirrored_node
 from tests import leasing
@@ -87,7 +87,7 @@ class TestAdd(ground.TestCase):
         """A node's provider, a child, what has no VCPUs, what is not there.
         """
         host = self.nodes.add_host('compute-1')
-        child = lease_provider_calls.child_of(host)
+        child = names.child_of(host)
         self.client.create_provider(child, 'a child', host)
         self.nodes.offer(child, {'VCPU': in_memory.ONE})
         of_a_node = self.nodes.add()
@@ -148,7 +148,7 @@ class TestRemove(ground.TestCase):
     def test_nothing_of_it_is_left_but_what_nova_may_know(self) -> None:
         """Trap 1: its reservation provider stays."""
         uuid = self.nodes.add_host()
-        child = lease_provider_calls.child_of(uuid)
+        child = names.child_of(uuid)
         self.client.create_provider(child, child, uuid)
         self.there.trait(uuid, 'HW_CPU_X86_AVX2')
         host = hosts.add(self.engine, uuid, {'rack': 'a'})

@@ -18,8 +18,8 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.reservations import release
-from ironic_reservations.features.placement import consumers
 from ironic_reservations.features.placement import sync as placement_sync
+from ironic_reservations.features.placement.holds import consumers
 from ironic_reservations.model import node_reservation
 from tests import servers
 from tests.inprocess.placement import faults

@@ -21,21 +21,21 @@ from testtools import content
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
-from ironic_reservations.features.placement import deployed_holds
-from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement import hold_recovery
-from ironic_reservations.features.placement import hold_release
-from ironic_reservations.features.placement import hold_rows as db_holds
-from ironic_reservations.features.placement import holds as hold_cases
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.holds import calls as hold_calls
+from ironic_reservations.features.placement.holds import handover
+from ironic_reservations.features.placement.holds import holding
+from ironic_reservations.features.placement.holds import recovery
+from ironic_reservations.features.placement.holds import releasing
+from ironic_reservations.features.placement.holds import rows as db_holds
+from ironic_reservations.features.placement.holds import values
 from tests import world
 from tests.inprocess.placement import faults
 from tests.inprocess.placement import ground
 from tests.inprocess.placement import in_memory
 
 Fault = faults.Fault
-Recovered = hold_recovery.Recovered
-Verdict = hold_cases.Verdict
+Recovered = recovery.Recovered
+Verdict = holding.Verdict
 
 
 class TestUncertainHold(ground.TestCase):
@@ -52,7 +52,7 @@ class TestUncertainHold(ground.TestCase):
             held = self.held(node, fault.value)
             self.assertEqual([held.consumer_uuid], self.consumers(node))
             self.assertEqual([held], self.rows())
-            hold_release.release(self.engine, [fault.value])
+            releasing.release(self.engine, [fault.value])
         self.assert_clean()
 
     def test_write_that_fails_is_tried_once_as_another_consumer(
@@ -94,7 +94,8 @@ class TestUncertainHold(ground.TestCase):
             self.network.deliver()
             return made
         self.useFixture(world.fixtures.MonkeyPatch(
-            'ironic_reservations.features.placement.hold_rows.insert', intend))
+            'ironic_reservations.features.placement.holds.rows.insert',
+            intend))
         result = self.hold(node)
         self.assertIs(Verdict.TAKEN, result.verdict)
         self.recover()
@@ -105,7 +106,7 @@ class TestUncertainHold(ground.TestCase):
         node = self.enrol()
         self.unavailable(node, Fault.LOST, Fault.LOST)
         before = self.rows()
-        self.assertEqual(0, sum(hold_recovery.recover(self.engine).values()))
+        self.assertEqual(0, sum(recovery.recover(self.engine).values()))
         self.assertEqual(before, self.rows())
         self.held(node)
 
@@ -117,7 +118,7 @@ class TestUncertainHold(ground.TestCase):
         self.network.down = False
         self.assertEqual({}, {
             end: count for end, count
-            in hold_recovery.recover(self.engine).items() if count})
+            in recovery.recover(self.engine).items() if count})
         self.assertEqual({Recovered.RELEASED: 1}, self.recover())
         self.assert_clean()
 
@@ -134,7 +135,7 @@ class TestUncertainHold(ground.TestCase):
                     intended.consumer_uuid: in_memory.wanted({})})
             return put(engine, intended)
         self.useFixture(world.fixtures.MonkeyPatch(
-            'ironic_reservations.features.placement.hold_calls.put',
+            'ironic_reservations.features.placement.holds.calls.put',
             poisoned_put))
         held = self.held(node)
         self.assertNotEqual(poisoned, [held.consumer_uuid])
@@ -149,7 +150,7 @@ class TestUncertainRelease(ground.TestCase):
             node = self.enrol()
             self.held(node, 'me')
             self.network.faults = [fault]
-            self.assertFalse(hold_release.release(self.engine, ['me']))
+            self.assertFalse(releasing.release(self.engine, ['me']))
             self.assertEqual({Recovered.RELEASED: 1}, self.recover())
             self.network.deliver()
             self.assertEqual([], self.consumers(node))
@@ -159,7 +160,7 @@ class TestUncertainRelease(ground.TestCase):
         node = self.enrol()
         self.held(node, 'me')
         self.network.faults = [Fault.LOST]
-        self.assertFalse(hold_release.release(self.engine, ['me']))
+        self.assertFalse(releasing.release(self.engine, ['me']))
         held = self.held(node, 'you')
         self.assertEqual([held], self.rows())
         self.assert_clean()
@@ -172,8 +173,8 @@ class TestUncertainMove(ground.TestCase):
             node, instance = self.enrol(), world.new_uuid()
             self.held(node, 'me')
             self.network.faults = [fault]
-            self.assertIs(Verdict.BUSY, deployed_holds.move(
-                self.engine, 'me', node, instance, None, None))
+            self.assertIs(Verdict.BUSY, handover.move(
+                self.engine, values.Promise('me', node, instance, None, None)))
             self.assertIs(Verdict.BUSY, self.hold(node).verdict)
             settled = self.recover()
             # NOTE: what comes only now is refused.
@@ -183,7 +184,7 @@ class TestUncertainMove(ground.TestCase):
                               else Recovered.CONFIRMED: 1}, settled)
             self.assertEqual(done, self.consumers(node) == [instance])
             self.assert_clean()
-            hold_release.release(self.engine, ['me'])
+            releasing.release(self.engine, ['me'])
 
 
 class TestDeaths(testscenarios.WithScenarios, ground.TestCase):
@@ -203,7 +204,7 @@ class TestDeaths(testscenarios.WithScenarios, ground.TestCase):
         for steps in faults.each_death():
             for consumer in self.consumers(node):
                 self.client.delete_allocations(consumer)
-            hold_release.release(self.engine, [node])
+            releasing.release(self.engine, [node])
             getattr(self, self.prepare)(node)
             mortal = faults.mortal(self.world.engine, self.there.sender(),
                                    steps)
@@ -221,7 +222,7 @@ class TestDeaths(testscenarios.WithScenarios, ground.TestCase):
     def claim(self, node: str) -> None:
         self.nodes.claim(node)
 
-    def held(self, node: str, owner: str | None = None) -> holds.Hold:
+    def held(self, node: str, owner: str | None = None) -> values.Hold:
         return super().held(node, owner or node)
 
     def written(self, node: str, fault: Fault = Fault.UNANSWERED) -> None:
@@ -251,13 +252,14 @@ class TestDeaths(testscenarios.WithScenarios, ground.TestCase):
         self.hold(node, node, engine=engine)
 
     def release(self, engine: engine_module.Engine, node: str) -> None:
-        hold_release.release(engine, [node])
+        releasing.release(engine, [node])
 
     def move(self, engine: engine_module.Engine, node: str) -> None:
-        deployed_holds.move(engine, node, node, world.new_uuid(), None, None)
+        handover.move(engine, values.Promise(
+            node, node, world.new_uuid(), None, None))
 
     def settle(self, engine: engine_module.Engine, node: str) -> None:
-        hold_recovery.recover(engine)
+        recovery.recover(engine)
 
 
 class TestStorm(ground.TestCase):
@@ -277,13 +279,13 @@ class TestStorm(ground.TestCase):
             self.hold(node, owners[node][-1], engine=engine)
 
         def release(engine: engine_module.Engine, node: str) -> None:
-            hold_release.release(engine, owners[node])
+            releasing.release(engine, owners[node])
 
         def move(engine: engine_module.Engine, node: str) -> None:
             if owners[node]:
                 instance = world.new_uuid()
-                deployed_holds.move(engine, owners[node][-1], node, instance,
-                                    None, None)
+                handover.move(engine, values.Promise(
+                    owners[node][-1], node, instance, None, None))
 
         def pass_by(engine: engine_module.Engine, node: str) -> None:
             """Nova claims, and frees."""
@@ -296,7 +298,7 @@ class TestStorm(ground.TestCase):
 
         def recover(engine: engine_module.Engine, node: str) -> None:
             self.wait()
-            hold_recovery.recover(engine)
+            recovery.recover(engine)
             if chance.random() < 0.5:
                 self.network.deliver()
 
@@ -326,7 +328,7 @@ class TestStorm(ground.TestCase):
         self.assertGreater(deaths, 3)
         self.assert_clean()
         self.assertLessEqual(
-            {row.state for row in self.rows()}, {holds.HoldState.ACTIVE})
+            {row.state for row in self.rows()}, {values.HoldState.ACTIVE})
 
 
 class TestStormOnOldPlacement(TestStorm):

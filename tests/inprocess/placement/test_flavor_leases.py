@@ -24,10 +24,8 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import placement
 from ironic_reservations.engine import hosts
 from ironic_reservations.features.placement import compute_mirror
-from ironic_reservations.features.placement import lease_provider_calls
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
-)
+from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.features.placement.lease_providers import names
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
@@ -137,9 +135,9 @@ class _Flavors:
     def reserved(self, lease: leases.Lease, place: int, host: str,
                  slot: str = SLOT) -> list[dict[str, Any]]:
         """Return the only way to a server of a reservation."""
-        name = machine.class_of(lease.reservations[place].id)
+        name = names.class_of(lease.reservations[place].id)
         return [{host: {slot: 1},
-                 lease_provider_calls.child_of(host): {name: 1}}]
+                 names.child_of(host): {name: 1}}]
 
 
 class _Life(_Flavors):

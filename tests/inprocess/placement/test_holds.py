@@ -18,24 +18,24 @@ from typing import Any
 
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine import sweep
-from ironic_reservations.features.placement import consumers
-from ironic_reservations.features.placement import deployed_holds
-from ironic_reservations.features.placement import hold_release
-from ironic_reservations.features.placement import hold_rows as db_holds
-from ironic_reservations.features.placement import holds as hold_cases
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.holds import consumers
+from ironic_reservations.features.placement.holds import handover
+from ironic_reservations.features.placement.holds import holding
+from ironic_reservations.features.placement.holds import releasing
+from ironic_reservations.features.placement.holds import rows as db_holds
+from ironic_reservations.features.placement.holds import values
 from tests import world
 from tests.inprocess.placement import ground
 from tests.inprocess.placement import in_memory
 
-Verdict = hold_cases.Verdict
+Verdict = holding.Verdict
 GOLD = in_memory.GOLD
 
 
 class TestHold(ground.TestCase):
 
     def assert_verdict(self, verdict: Verdict, node: str, **more: Any
-                       ) -> hold_cases.Result:
+                       ) -> holding.Result:
         """Check what becomes of a hold, after which all agrees."""
         result = self.hold(node, **more)
         self.assertIs(verdict, result.verdict)
@@ -77,7 +77,7 @@ class TestHold(ground.TestCase):
         """Also where there is such a class."""
         node = self.enrol()
         for resource_class in ('', None, 'iron', 'iron'):
-            result = hold_cases.hold_node(self.engine, ground.promise(node),
+            result = holding.hold_node(self.engine, ground.promise(node),
                                           resource_class)
             self.assertIs(Verdict.UNKNOWN, result.verdict)
             if resource_class:
@@ -87,8 +87,8 @@ class TestHold(ground.TestCase):
     def test_promise_in_a_transaction_takes_the_node_over(self) -> None:
         node = self.enrol()
         before = self.held(node)
-        intended = self.intended(node, supersede=True)
-        self.assertIs(Verdict.HELD, hold_cases.complete(
+        intended = self.intended(node, promising=True)
+        self.assertIs(Verdict.HELD, holding.complete(
             self.engine, intended).verdict)
         self.assertEqual([intended.consumer_uuid], self.consumers(node))
         self.assertNotEqual(before.consumer_uuid, intended.consumer_uuid)
@@ -102,23 +102,23 @@ class TestRelease(ground.TestCase):
         self.held(one, 'one')
         kept = self.held(other, 'other')
         theirs = self.nodes.claim(third)
-        self.assertTrue(hold_release.release(self.engine, ['one', 'nobody']))
-        self.assertTrue(hold_release.release(self.engine, ['one']))
-        self.assertTrue(hold_release.release(self.engine, []))
+        self.assertTrue(releasing.release(self.engine, ['one', 'nobody']))
+        self.assertTrue(releasing.release(self.engine, ['one']))
+        self.assertTrue(releasing.release(self.engine, []))
         self.assertEqual([kept], self.rows())
         self.assertEqual([theirs], self.consumers(third))
 
     def test_hold_that_somebody_has_deleted_is_released(self) -> None:
         node = self.enrol()
         self.client.delete_allocations(self.held(node, 'me').consumer_uuid)
-        self.assertTrue(hold_release.release(self.engine, ['me']))
+        self.assertTrue(releasing.release(self.engine, ['me']))
         self.assert_clean()
 
     def test_hold_that_is_released_while_it_is_written_is_gone(self) -> None:
         node = self.enrol()
         intended = self.intended(node)
-        self.assertFalse(hold_release.release(self.engine, ['me']))
-        self.assertIs(Verdict.BUSY, hold_cases.complete(
+        self.assertFalse(releasing.release(self.engine, ['me']))
+        self.assertIs(Verdict.BUSY, holding.complete(
             self.engine, intended).verdict)
         self.assertEqual(([], []), (self.consumers(node), self.rows()))
 
@@ -126,8 +126,8 @@ class TestRelease(ground.TestCase):
 class TestMove(ground.TestCase):
 
     def move(self, node: str, instance: str, owner: str = 'me') -> Verdict:
-        return deployed_holds.move(self.engine, owner, node, instance,
-                                   'theirs', 'them')
+        return handover.move(self.engine, values.Promise(
+            owner, node, instance, 'theirs', 'them'))
 
     def test_instance_gets_the_node_in_one_write(self) -> None:
         node, instance = self.enrol(), world.new_uuid()
@@ -178,7 +178,7 @@ class TestMove(ground.TestCase):
         sweep.sweep(self.engine)
         again = self.world.reserve(second, uuid=uuid)
         self.held(second, uuid)
-        deployed_holds.hand_over(self.engine, again)
+        handover.hand_over(self.engine, again)
         self.assertEqual([again.instance_uuid], self.consumers(second))
         self.assertEqual([old.consumer_uuid], self.consumers(first))
 
@@ -203,7 +203,7 @@ class TestRows(ground.TestCase):
         with self.engine.database.write() as opened:
             first, second = (db_holds.change(
                 opened, held, self.world.clock(),
-                state=holds.HoldState.RELEASING) for _ in range(2))
+                state=values.HoldState.RELEASING) for _ in range(2))
         self.assertIsNotNone(first)
         self.assertNotEqual(held.generation, first.generation)
         self.assertIsNone(second)

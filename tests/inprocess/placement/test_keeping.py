@@ -27,11 +27,10 @@ from ironic_reservations.cmd import manage
 from ironic_reservations.db import tables
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import sweep
-from ironic_reservations.features.placement import consumers
-from ironic_reservations.features.placement import drift as placement_drift
 from ironic_reservations.features.placement import loops as placement_loops
-from ironic_reservations.features.placement.decisions import hold_audit
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.audit import drift
+from ironic_reservations.features.placement.holds import consumers
 from ironic_reservations.reconciler import loop
 from ironic_reservations.reconciler import loops
 from tests import servers
@@ -79,17 +78,6 @@ class TestPasses(TestCase):
             self.work()
             self.assertEqual(([], []), (self.consumers(node), self.rows()))
 
-    def test_node_that_is_freed_loses_its_hold(self) -> None:
-        node = self.enrol()
-        self.world.use(self.reserve(node))
-        self.work()
-        self.assertEqual(1, len(self.consumers(node)))
-        self.world.ironic.undeploy(node)
-        mirror.refresh_all(self.engine)
-        self.work()
-        self.assertEqual(([], []), (self.consumers(node), self.rows()))
-        self.assert_clean()
-
     def test_node_that_ironic_forgets_loses_its_hold(self) -> None:
         node, _ = self.enrol(), self.enrol()
         self.reserve(node)
@@ -111,23 +99,6 @@ class TestPasses(TestCase):
         self.assertEqual([], self.consumers(node))
         self.assertEqual([(made.uuid, other)], [
             (row.owner, row.node_uuid) for row in self.rows()])
-        self.assert_clean()
-
-    def test_live_promises_keep_their_holds(self) -> None:
-        self.reserve(self.enrol())
-        before = self.rows()
-        self.work()
-        self.wait()
-        self.work()
-        self.assertEqual(before, self.rows())
-
-    def test_hold_that_somebody_deleted_is_there_again(self) -> None:
-        node = self.enrol()
-        self.reserve(node)
-        self.client.delete_allocations(self.rows()[0].consumer_uuid)
-        self.work()
-        self.assertEqual([self.rows()[0].consumer_uuid],
-                         self.consumers(node))
         self.assert_clean()
 
     def test_audit_mends_nothing_where_that_is_switched_off(self) -> None:
@@ -204,10 +175,10 @@ class TestPasses(TestCase):
         self.assertEqual({}, self.world.claims())
         self.assertEqual([], self.consumers(node))
 
-    def drift(self) -> dict[hold_audit.Kind, placement_drift.Drift]:
+    def drift(self) -> dict[differences.Kind, drift.Drift]:
         """Read what the last audit has found."""
         with self.engine.database.read() as opened:
-            return placement_drift.read(opened)
+            return drift.read(opened)
 
     def test_without_placement_nobody_keeps_holds(self) -> None:
         self.assertNotIn('placement', [
@@ -351,16 +322,16 @@ class TestCommand(commanded.Commanded, TestCase):
 
 class TestBesideOthers(TestCase):
 
-    def test_claims_of_others_survive_every_pass(self) -> None:
+    def test_holds_and_claims_of_others_survive_every_pass(self) -> None:
         theirs = self.client.consumer(*self.consumers(*self.taken(1)))
         self.reserve(self.enrol())
+        ours = self.rows()
         for _ in range(3):
             self.wait()
             self.work()
         self.assertEqual(theirs, self.client.consumer(
             *self.consumers(*theirs.allocations)))
-        self.assertEqual({holds.HoldState.ACTIVE},
-                         {row.state for row in self.rows()})
+        self.assertEqual(ours, self.rows())
 
     def test_placement_that_is_down_fails_the_pass_and_no_more(self) -> None:
         self.network.down = True

@@ -15,10 +15,8 @@
 from __future__ import annotations
 
 from ironic_reservations.engine.lease_cycle import context as lease_context
-from ironic_reservations.features.placement import lease_offers
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
-)
+from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.features.placement.lease_providers import offers
 from ironic_reservations.model import leases
 from tests import leasing
 from tests import world
@@ -48,32 +46,19 @@ class TestTurn(reserved.TestCase):
 
     def give(self, *on: tuple[str, leases.BookingState]) -> tuple[str, ...]:
         """Have the instances given that are on these hosts."""
-        return lease_offers.offer(
+        return offers.offer(
             self.context, self.ident, reserved.PROJECT, self.bookings(*on),
             reserved.FLAVOR)
 
     def take_back(self, *on: str) -> tuple[str, ...]:
         """Have all taken back."""
-        return lease_offers.withdraw(
+        return offers.withdraw(
             self.context, self.ident,
             self.bookings(*((host, ENDING) for host in on)))
 
     def had(self, counts: dict[str, int]) -> machine.Desired:
         """Return what the reservation is to have."""
         return self.wanted(counts, reservation_id=self.ident)
-
-    def test_each_booking_is_an_instance(self) -> None:
-        one, two = self.host(), self.host()
-        self.assertEqual((), self.give((one, PLANNED), (one, BOUND),
-                                       (two, PLANNED)))
-        self.assert_active(self.had({one: 2, two: 1}))
-
-    def test_host_that_is_being_given_back_offers_nothing(self) -> None:
-        one, two = self.host(), self.host()
-        self.give((one, BOUND), (two, BOUND), (two, BOUND))
-        self.assertEqual((), self.give((one, ENDING), (two, BOUND),
-                                       (two, ENDING)))
-        self.assert_active(self.had({two: 1}))
 
     def test_servers_stay_where_nodes_are_left_as_they_are(self) -> None:
         host = self.host()

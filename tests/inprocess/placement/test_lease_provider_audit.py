@@ -20,14 +20,12 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import tables
 from ironic_reservations.engine import hosts
-from ironic_reservations.features.placement import audit as placement_audit
-from ironic_reservations.features.placement import lease_provider_calls
-from ironic_reservations.features.placement import repair as placement_repair
 from ironic_reservations.features.placement import sync as placement_sync
-from ironic_reservations.features.placement.decisions import hold_audit
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
-)
+from ironic_reservations.features.placement.audit import auditing
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.audit import repairs
+from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.features.placement.lease_providers import names
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing
 from tests import servers
@@ -36,7 +34,7 @@ from tests.inprocess.placement import faults
 from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import reserved
 
-Kind = hold_audit.Kind
+Kind = differences.Kind
 
 
 class TestCase(reserved.TestCase):
@@ -72,9 +70,9 @@ class TestCase(reserved.TestCase):
         """Return what a lease has, its host, and the child of that."""
         wanted = self.brought(self.started(1))
         host, = wanted.counts
-        return wanted, host, lease_provider_calls.child_of(host)
+        return wanted, host, names.child_of(host)
 
-    def is_told(self, difference: hold_audit.Difference) -> bool:
+    def is_told(self, difference: differences.Difference) -> bool:
         return bool(difference.reservation_id)
 
 
@@ -98,9 +96,9 @@ class TestFlavor(TestCase):
             self) -> None:
         wanted = self.brought(self.started(1))
         self.nova.flavors.clear()
-        report = placement_audit.audit(self.engine)
+        report = auditing.audit(self.engine)
         self.over()
-        placement_repair.repair(self.engine, report)
+        repairs.repair(self.engine, report.differences)
         self.assertNotIn(wanted.reservation_id, self.nova.flavors)
 
     def test_nova_that_is_not_asked_lacks_nothing(self) -> None:
@@ -121,19 +119,19 @@ class TestFindings(TestCase):
 
     def test_clean_ones_cost_a_constant_number_of_calls(self) -> None:
         self.brought(self.started(1))
-        placement_audit.audit(self.engine)
-        placement_audit.audit(self.engine)
+        auditing.audit(self.engine)
+        auditing.audit(self.engine)
         costs = []
         for more in (0, 3):
             for _ in range(more):
                 child = self.host()
                 self.client.create_provider(
-                    lease_provider_calls.child_of(child), f'child {child}',
+                    names.child_of(child), f'child {child}',
                     child)
-            placement_audit.audit(self.engine)
+            auditing.audit(self.engine)
             self.network.calls.clear()
             self.to_nova.calls.clear()
-            self.assertEqual((), placement_audit.audit(
+            self.assertEqual((), auditing.audit(
                 self.engine).differences)
             costs.append((len(self.network.calls), len(self.to_nova.calls)))
         self.assertEqual(costs[0], costs[1])
@@ -194,7 +192,7 @@ class TestFindings(TestCase):
 
     def test_class_that_may_be_of_others_is_told_and_left(self) -> None:
         """Blazar calls its own the same."""
-        self.client.ensure_class(machine.class_of(world.new_uuid()))
+        self.client.ensure_class(names.class_of(world.new_uuid()))
         self.assert_mended(Kind.RESERVATION_LEFTOVER, '', done=False)
         self.assertEqual(1, len(self.classes()))
 
@@ -221,7 +219,7 @@ class TestFindings(TestCase):
         self.brought(self.started(1))
         self.execute(sa.update(tables.reservations).values(state='ending'))
         self.assertEqual([], self.found())
-        placement_audit.audit(self.engine)
+        auditing.audit(self.engine)
         self.over()
         self.assertEqual([Kind.RESERVATION_LEFTOVER],
                          [kind for kind, _ in self.found()])
@@ -231,21 +229,21 @@ class TestFindings(TestCase):
         one, two = sorted(wanted.counts)
         self.assertEqual([], self.found())
         self.execute(sa.update(tables.reservations).values(state='ending'))
-        child = lease_provider_calls.child_of(two)
+        child = names.child_of(two)
         self.nodes.offer(child, {})
-        placement_audit.audit(self.engine)
+        auditing.audit(self.engine)
         self.network.calls.clear()
-        placement_audit.audit(self.engine)
-        looked_at = [uuid for uuid in map(lease_provider_calls.child_of,
+        auditing.audit(self.engine)
+        looked_at = [uuid for uuid in map(names.child_of,
                                           (one, two))
                      if any(uuid in call for call in self.network.calls)]
-        self.assertEqual([lease_provider_calls.child_of(one)], looked_at)
+        self.assertEqual([names.child_of(one)], looked_at)
 
     def test_write_that_comes_late_is_found(self) -> None:
         """After the lease is over, and its rows are gone."""
         wanted = self.started(1)
         self.network.faults = [faults.Fault.LATE]
-        self.assertNotEqual((), self.bring(wanted).waits)
+        self.assertNotEqual((), self.bring(wanted))
         self.brought(dataclasses.replace(wanted, active=False))
         self.execute(sa.delete(tables.reservations))
         self.network.deliver()
@@ -296,6 +294,6 @@ class TestKeeping(TestCase):
         kept = placement_sync.audit(self.engine, repair=True,
                                     everything=True)
         self.assertEqual([Kind.PROVIDER_LEFTOVER],
-                         [each.kind for each in kept.report.differences])
+                         [each.kind for each in kept.differences])
         self.assertEqual((), kept.remaining)
         self.assertEqual([], self.client.providers())

@@ -26,11 +26,9 @@ import testtools
 from ironic_reservations import build
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import nova
-from ironic_reservations.features.placement import lease_provider_calls
-from ironic_reservations.features.placement import lease_provider_sync
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
-)
+from ironic_reservations.features.placement.lease_providers import converge
+from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.features.placement.lease_providers import names
 from tests import small_nova
 from tests import world
 from tests.inprocess.placement import in_memory
@@ -79,17 +77,17 @@ class _Races:
     def bring(engine: engine_module.Engine, wanted: machine.Desired) -> None:
         """Make passes, as the reconciler does, until nothing is left."""
         for _ in range(20):
-            result = lease_provider_sync.bring(engine, wanted)
-            if result.done:
+            result = converge.bring(engine, wanted)
+            if not result:
                 return
-        raise AssertionError(result.waits)
+        raise AssertionError(result)
 
     def offers(self):
         """Return what each host offers, by class."""
         found = {}
         for host in self.hosts:
             there = self.client.inventories(
-                lease_provider_calls.child_of(host))
+                names.child_of(host))
             found[host] = {name: offer['total'] for name, offer
                            in there.by_class.items()}
         return found
@@ -102,7 +100,7 @@ class _Races:
              for host in self.hosts}, self.offers())
         self.assertEqual({each.class_name for each in left}, {
             name for name in self.client.classes()
-            if name.startswith(machine.PREFIX)})
+            if name.startswith(names.PREFIX)})
         self.assertEqual({each.reservation_id for each in left},
                          self.nova.flavors.keys())
         with futures.ThreadPoolExecutor(LEASES) as pool:

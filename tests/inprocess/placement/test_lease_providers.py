@@ -18,10 +18,8 @@ import dataclasses
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement_answers as answers
-from ironic_reservations.features.placement import lease_provider_calls
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
-)
+from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.features.placement.lease_providers import names
 from tests import world
 from tests.inprocess.placement import faults
 from tests.inprocess.placement import in_memory
@@ -86,7 +84,7 @@ class TestStart(_TestCase):
         wanted = self.brought(self.wanted({one: 1}))
         found = self.client.candidates([(
             'resources', f'{wanted.class_name}:1,{reserved.SLOT}:1')])
-        self.assertEqual([{one, lease_provider_calls.child_of(one)}],
+        self.assertEqual([{one, names.child_of(one)}],
                          [set(way) for way in found])
 
     def test_leases_share_the_provider_of_a_host(self) -> None:
@@ -100,7 +98,7 @@ class TestStart(_TestCase):
     def test_host_that_placement_does_not_know_is_waited_for(self) -> None:
         one, unknown = self.host(), world.new_uuid()
         wanted = self.wanted({one: 1, unknown: 1})
-        waits = self.bring(wanted).waits
+        waits = self.bring(wanted)
         self.assertIn(unknown, waits[0])
         self.assertIn(one, self.offers())
         self.nodes.add(unknown)
@@ -111,7 +109,7 @@ class TestStart(_TestCase):
         """Specs come before access, whatever fails in between."""
         wanted = self.wanted({self.host(): 1})
         self.to_nova.faults = [None, faults.Fault.LOST]
-        self.assertNotEqual((), self.bring(wanted).waits)
+        self.assertNotEqual((), self.bring(wanted))
         flavor = self.nova.flavors[wanted.reservation_id]
         self.assertEqual(({}, set()), (flavor.extra_specs, flavor.projects))
         self.brought(wanted)
@@ -130,7 +128,7 @@ class TestStart(_TestCase):
 
     def test_other_inventory_of_the_child_stays(self) -> None:
         host, wanted = self.offered(1)
-        child = lease_provider_calls.child_of(host)
+        child = names.child_of(host)
         there = self.client.inventories(child)
         assert there is not None
         self.client.ensure_class('CUSTOM_OTHER')
@@ -141,17 +139,9 @@ class TestStart(_TestCase):
         assert left is not None
         self.assertEqual({'CUSTOM_OTHER'}, set(left.by_class))
 
-    def test_without_nova_there_is_no_flavor(self) -> None:
-        wanted = self.wanted({self.host(): 1})
-        alone = dataclasses.replace(self.engine, nova=None)
-        self.assertTrue(self.bring(wanted, alone).done)
-        self.assertEqual({}, self.nova.flavors)
-        self.assertTrue(self.bring(ended(wanted), alone).done)
-        self.assert_nothing()
-
     def test_without_placement_nothing_is_done(self) -> None:
         off = dataclasses.replace(self.engine, placement=None)
-        self.assertTrue(self.bring(self.wanted({self.host(): 1}), off).done)
+        self.assertEqual((), self.bring(self.wanted({self.host(): 1}), off))
         self.assert_nothing()
 
 
@@ -199,7 +189,7 @@ class TestEnd(_TestCase):
         host, wanted = self.offered(3)
         self.assert_ends(wanted)
         self.assertIsNotNone(self.client.provider(
-            lease_provider_calls.child_of(host)))
+            names.child_of(host)))
         again = self.brought(self.wanted({host: 1}))
         self.assert_active(again)
 
@@ -207,7 +197,7 @@ class TestEnd(_TestCase):
         host, wanted = self.offered(3)
         running = self.boot(wanted, host)
         self.nova.deleting = True
-        waits = self.bring(ended(wanted)).waits
+        waits = self.bring(ended(wanted))
         self.assertIn('1 server of', waits[0])
         self.assertEqual({host: {wanted.class_name: (3, 3)}}, self.offers())
         self.assertIs(answers.Outcome.FULL, self.try_boot(
@@ -263,7 +253,7 @@ class TestEnd(_TestCase):
         running = self.boot(wanted, host)
         before = self.client.consumer(running)
         self.assertNotEqual(
-            (), self.bring(ended(wanted, servers=Servers.WAIT)).waits)
+            (), self.bring(ended(wanted, servers=Servers.WAIT)))
         self.assertEqual(before, self.client.consumer(running))
         self.nova.go(running)
         self.assert_ends(wanted, servers=Servers.WAIT)
@@ -277,7 +267,7 @@ class TestEnd(_TestCase):
         host, wanted = self.offered(1)
         running = self.boot(wanted, host)
         self.nova.busy = {running}
-        self.assertIn('locked', self.bring(ended(wanted)).waits[0])
+        self.assertIn('locked', self.bring(ended(wanted))[0])
         self.nova.busy = set()
         self.assert_ends(wanted)
 
@@ -329,7 +319,7 @@ class TestFaults(_TestCase):
         def lost() -> None:
             raise Lost
         wanted = self.wanted({self.host(): 1})
-        self.assertRaises(Lost, lambda: reserved.lease_provider_sync.bring(
+        self.assertRaises(Lost, lambda: reserved.converge.bring(
             self.engine, wanted, lost))
         self.assert_nothing()
 

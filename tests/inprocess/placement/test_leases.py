@@ -19,11 +19,11 @@ from unittest import mock
 from ironic_reservations import engine as engine_module
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine.in_flight import admission
-from ironic_reservations.features.placement import consumers
-from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement import holds as hold_cases
 from ironic_reservations.features.placement import sync as placement_sync
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.holds import calls as hold_calls
+from ironic_reservations.features.placement.holds import consumers
+from ironic_reservations.features.placement.holds import holding
+from ironic_reservations.features.placement.holds import values
 from ironic_reservations.model import leases
 from tests import leasing
 from tests import world
@@ -109,7 +109,7 @@ class TestStart(held_leases.TestCase):
         begun: list[bool] = []
         put = hold_calls.put
 
-        def slow_put(engine: engine_module.Engine, hold: holds.Hold
+        def slow_put(engine: engine_module.Engine, hold: values.Hold
                      ) -> answers.Answer:
             begun.append(hold_calls.in_time(engine, hold))
             answer = put(engine, hold)
@@ -283,9 +283,9 @@ class TestEnd(held_leases.TestCase):
         booking, = self.leasing.reload(lease).bookings
         self.world.clock.now = leasing.at(1)
         with self.engine.database.read() as opened:
-            promise = hold_cases.db_holds.read_promises_of(
+            promise = holding.db_holds.read_promises_of(
                 opened, [booking.id])[booking.id]
-        hold_cases.hold_node(self.engine, promise, 'gold')
+        holding.hold_node(self.engine, promise, 'gold')
         other = self.host()
         self.leasing.break_node(booking.node_uuid)
         self.work()

@@ -35,16 +35,16 @@ from ironic_reservations.clouds import placement
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import reserve
-from ironic_reservations.features.placement import consumers
-from ironic_reservations.features.placement import hold_recovery
-from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.holds import consumers
+from ironic_reservations.features.placement.holds import recovery
 from ironic_reservations.planner import pick
 from tests import world
 from tests.inprocess.placement import beside
 from tests.inprocess.placement import in_memory
 
 GOLD = in_memory.GOLD
-Kind = hold_audit.Kind
+Kind = differences.Kind
 Outcome = answers.Outcome
 
 ROUNDS = 5
@@ -304,7 +304,7 @@ class TestLockedDatabase(_TestCase, world.TestCase):
             (row.owner, row.node_uuid) for row in self.rows()})
         for uuid in kept:
             release.release(self.engine, uuid)
-        hold_recovery.recover(self.engine)
+        recovery.recover(self.engine)
         self.assertEqual([], self.rows())
 
 

@@ -24,9 +24,7 @@ from ironic_reservations import errors
 from ironic_reservations.db import tables
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine.in_flight import admission
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
-)
+from ironic_reservations.features.placement.lease_providers import machine
 from ironic_reservations.lifecycle import admit
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing

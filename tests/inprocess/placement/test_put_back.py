@@ -19,7 +19,7 @@ import dataclasses
 from ironic_reservations.engine.in_flight import acted
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.features.placement import sync
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.holds import values
 from ironic_reservations.reconciler import lease_workers
 from tests.inprocess.placement import held_reservations
 
@@ -34,7 +34,7 @@ class TestPutBack(held_reservations.TestCase):
         release.release(engine, made.uuid)
         sync.recover(engine)
         (held,) = self.rows()
-        self.assertEqual((made.uuid, holds.HoldState.ACTIVE),
+        self.assertEqual((made.uuid, values.HoldState.ACTIVE),
                          (held.owner, held.state))
         self.assert_clean()
         crew = lease_workers.LeaseWorkers(engine)
@@ -43,4 +43,4 @@ class TestPutBack(held_reservations.TestCase):
             self.world.clock.advance(400)
         self.assertEqual(({}, []), (self.world.lease_rows(), [
             row for row in self.rows()
-            if row.state is not holds.HoldState.RELEASING]))
+            if row.state is not values.HoldState.RELEASING]))

@@ -29,11 +29,11 @@ from ironic_reservations.engine import sweep
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
-from ironic_reservations.features.placement import consumers
-from ironic_reservations.features.placement import hold_recovery
-from ironic_reservations.features.placement import hold_release
-from ironic_reservations.features.placement import holds as hold_cases
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.holds import consumers
+from ironic_reservations.features.placement.holds import holding
+from ironic_reservations.features.placement.holds import recovery
+from ironic_reservations.features.placement.holds import releasing
+from ironic_reservations.features.placement.holds import values
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import reasons
 from tests import servers
@@ -54,7 +54,7 @@ class TestReserve(held_reservations.TestCase):
         held, = self.rows()
         self.assertEqual([f'PUT /allocations/{held.consumer_uuid}'],
                          self.network.calls)
-        self.assertEqual((made.uuid, node, holds.HoldState.ACTIVE),
+        self.assertEqual((made.uuid, node, values.HoldState.ACTIVE),
                          (held.owner, held.node_uuid, held.state))
         there = self.client.consumer(held.consumer_uuid)
         self.assertEqual(
@@ -193,7 +193,7 @@ class TestReserve(held_reservations.TestCase):
         made = self.reserve(node, instance_uuid=instance)
         self.assertEqual([made.uuid], [
             row.owner for row in self.rows()
-            if row.state is holds.HoldState.ACTIVE])
+            if row.state is values.HoldState.ACTIVE])
         self.recover()
         self.assertEqual([], self.consumers(other))
         self.assert_clean()
@@ -295,22 +295,22 @@ class TestUnansweredWrites(held_reservations.TestCase):
     def before_it_is_held(self, action: Callable[[], object]
                           ) -> Iterator[int]:
         """Have something happen before the first hold; count the holds."""
-        real, times = hold_cases.hold_node, iter(range(99))
+        real, times = holding.hold_node, iter(range(99))
 
-        def hold_node(*arguments: Any) -> hold_cases.Result:
+        def hold_node(*arguments: Any) -> holding.Result:
             if next(times) == 0:
                 self.wait()
                 self.recover()
                 action()
             return real(*arguments)
         self.useFixture(world.fixtures.MonkeyPatch(
-            'ironic_reservations.features.placement.holds.hold_node',
+            'ironic_reservations.features.placement.holds.holding.hold_node',
             hold_node))
         return times
 
     def assert_nothing_is_forsaken(self) -> None:
         """Check that each hold is of a promise, and all agrees."""
-        hold_recovery.release_forsaken(self.engine)
+        recovery.release_forsaken(self.engine)
         self.recover()
         self.assert_clean()
 
@@ -361,7 +361,7 @@ class TestUnansweredWrites(held_reservations.TestCase):
         made = self.reserve(held, node, other, **ask)
         self.assertEqual(node, made.node_uuid)
         self.assertEqual(made, self.reserve(held, node, other, **ask))
-        hold_release.release(self.engine, [made.uuid])
+        releasing.release(self.engine, [made.uuid])
         self.nodes.claim(node)
         again = self.reserve(held, node, other, **ask)
         self.assertEqual(other, again.node_uuid)
@@ -390,13 +390,13 @@ class TestUnansweredWrites(held_reservations.TestCase):
 
     def patch_pause(self) -> None:
         self.useFixture(world.fixtures.MonkeyPatch(
-            'ironic_reservations.features.placement.reservation_holds._PAUSE',
+            'ironic_reservations.features.placement.holds.of_reservations._PAUSE',
             0.001))
 
     def test_request_again_holds_what_has_lost_its_hold(self) -> None:
         node, instance = self.enrol(), world.new_uuid()
         made = self.reserve(node, instance_uuid=instance)
-        hold_release.release(self.engine, [made.uuid])
+        releasing.release(self.engine, [made.uuid])
         self.assertEqual(made, self.reserve(node, instance_uuid=instance))
         self.assert_clean()
 
@@ -404,7 +404,7 @@ class TestUnansweredWrites(held_reservations.TestCase):
             self) -> None:
         node, other, instance = self.enrol(), self.enrol(), world.new_uuid()
         made = self.reserve(node, instance_uuid=instance)
-        hold_release.release(self.engine, [made.uuid])
+        releasing.release(self.engine, [made.uuid])
         theirs = self.nodes.claim(node)
         again = self.reserve(node, other, instance_uuid=instance)
         self.assertEqual((other, [again.uuid]),
@@ -504,11 +504,16 @@ class TestDatabaseThatFailsLate(held_reservations.TestCase):
         node = self.enrol()
         made = self.reserve(node)
 
+        failed = []
+
         def fails(*_: object) -> bool:
+            failed.append(made.uuid)
             raise errors.DatabaseUnavailable('It has just gone away.')
         self.useFixture(world.fixtures.MonkeyPatch(
-            'ironic_reservations.features.placement.holds.take_back', fails))
+            'ironic_reservations.features.placement.holds.releasing.take_back',
+            fails))
         release.release(self.engine, made.uuid)
+        self.assertEqual([made.uuid], failed)
         self.assert_nothing_left()
         self.recover()
         self.assertEqual([], self.consumers(node))

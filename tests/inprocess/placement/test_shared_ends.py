@@ -17,9 +17,9 @@ from __future__ import annotations
 from ironic_reservations.clouds import placement
 from ironic_reservations.engine import hosts
 from ironic_reservations.features.placement import compute_mirror
-from ironic_reservations.features.placement import hold_release
-from ironic_reservations.features.placement import holds as hold_cases
 from ironic_reservations.features.placement import sync as placement_sync
+from ironic_reservations.features.placement.holds import holding
+from ironic_reservations.features.placement.holds import releasing
 from ironic_reservations.model import leases
 from tests import leasing
 from tests import world
@@ -39,7 +39,7 @@ class TestReleasedTogether(shared.TestCase):
     def held(self, counts: dict[str, int]) -> list[str]:
         """Hold what a lease needs, and give the owners."""
         promises = self.promised(counts)
-        hold_cases.hold_all(self.engine, promises)
+        holding.hold_all(self.engine, promises)
         self.network.calls.clear()
         return [promise.owner for promise in promises]
 
@@ -51,7 +51,7 @@ class TestReleasedTogether(shared.TestCase):
     def test_one_write_is_enough(self) -> None:
         host, other = self.host(), self.host()
         owners = self.held({host: 3, other: 2})
-        self.assertTrue(hold_release.release(self.engine, owners))
+        self.assertTrue(releasing.release(self.engine, owners))
         self.assertEqual(['POST /allocations'], self.network.calls)
         self.assertEqual(({}, {}), (self.usage(host), self.usage(other)))
         self.assertEqual([], self.rows())
@@ -59,7 +59,7 @@ class TestReleasedTogether(shared.TestCase):
     def test_one_write_does_not_take_more_than_it_can(self) -> None:
         host = self.host(vcpus=512, memory_mb=65536, disk_gb=1000)
         owners = self.held({host: 51})
-        self.assertTrue(hold_release.release(self.engine, owners))
+        self.assertTrue(releasing.release(self.engine, owners))
         self.assertEqual(['POST', 'DELETE'], [
             call.partition(' ')[0] for call in self.network.calls])
         self.assertEqual({}, self.usage(host))
@@ -70,7 +70,7 @@ class TestReleasedTogether(shared.TestCase):
         for change in (self.client.delete_allocations, self._write_again):
             owners = self.held({host: 3})
             change(self.rows()[1].consumer_uuid)
-            self.assertTrue(hold_release.release(self.engine, owners))
+            self.assertTrue(releasing.release(self.engine, owners))
             self.assert_let_go()
 
     def _write_again(self, consumer: str) -> None:
@@ -85,7 +85,7 @@ class TestReleasedTogether(shared.TestCase):
         for fault in faults.Fault:
             owners = self.held({host: 3})
             self.network.faults = [fault]
-            hold_release.release(self.engine, owners)
+            releasing.release(self.engine, owners)
             self.assertLessEqual(len(self.network.calls), 2 * len(owners),
                                  fault)
             self.network.deliver()
@@ -99,7 +99,7 @@ class TestReleasedTogether(shared.TestCase):
         host = self.host()
         owners = self.held({host: 3})
         self.network.down = True
-        self.assertFalse(hold_release.release(self.engine, owners))
+        self.assertFalse(releasing.release(self.engine, owners))
         self.assertEqual(1, len(self.network.calls))
         self.network.down = False
         self.wait()
@@ -135,7 +135,7 @@ class TestEnd(shared.TestCase):
         lease = self.given({host: 2})
         for row in self.rows():
             self.client.delete_allocations(row.consumer_uuid)
-        child = reserved.lease_provider_calls.child_of(host)
+        child = reserved.names.child_of(host)
         self.nodes.offer(child, {})
         for provider in (child, host):
             self.assertTrue(self.client.delete_provider(provider).done)

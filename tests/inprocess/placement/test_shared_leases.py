@@ -22,10 +22,10 @@ from ironic_reservations.clouds import placement_answers
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.features.placement import compute_mirror
-from ironic_reservations.features.placement import consumers
-from ironic_reservations.features.placement import hold_rows as db_holds
-from ironic_reservations.features.placement import holds as hold_cases
 from ironic_reservations.features.placement import sync as placement_sync
+from ironic_reservations.features.placement.holds import consumers
+from ironic_reservations.features.placement.holds import holding
+from ironic_reservations.features.placement.holds import rows as db_holds
 from ironic_reservations.model import leases
 from tests import leasing
 from tests import world
@@ -216,15 +216,15 @@ class TestTogether(shared.TestCase):
         host, other = self.host(), self.host()
         promises = self.promised({host: 3, other: 2})
         self.network.calls.clear()
-        results = hold_cases.hold_all(self.engine, promises)
+        results = holding.hold_all(self.engine, promises)
         self.assertEqual(['POST /allocations'], self.network.calls)
         self.assertEqual({promise.owner for promise in promises},
                          results.keys())
-        self.assertEqual({hold_cases.Verdict.HELD},
+        self.assertEqual({holding.Verdict.HELD},
                          {each.verdict for each in results.values()})
         self.assertEqual((times(3), times(2)),
                          (self.usage(host), self.usage(other)))
-        again = hold_cases.hold_all(self.engine, promises)
+        again = holding.hold_all(self.engine, promises)
         self.assertEqual(results.keys(), again.keys())
         self.assertEqual(1, len(self.network.calls))
         self.assert_clean()
@@ -232,9 +232,9 @@ class TestTogether(shared.TestCase):
     def test_one_that_has_no_room_keeps_no_other_from_its_own(self) -> None:
         host, other = self.host(vcpus=4), self.host()
         promises = self.promised({host: 3, other: 2})
-        results = hold_cases.hold_all(self.engine, promises)
+        results = holding.hold_all(self.engine, promises)
         self.assertEqual(collections.Counter(
-            {hold_cases.Verdict.HELD: 4, hold_cases.Verdict.CLOSED: 1}),
+            {holding.Verdict.HELD: 4, holding.Verdict.CLOSED: 1}),
             collections.Counter(each.verdict for each in results.values()))
         self.assertEqual((times(2), times(2)),
                          (self.usage(host), self.usage(other)))
@@ -248,14 +248,14 @@ class TestTogether(shared.TestCase):
             promises = self.promised({host: 3})
             self.network.faults = [None] * before + [fault]
             try:
-                hold_cases.hold_all(self.engine, promises)
-            except hold_cases.errors.PlacementUnavailable:
+                holding.hold_all(self.engine, promises)
+            except holding.errors.PlacementUnavailable:
                 suffered += 1
             self.network.deliver()
             for _ in range(2):
                 self.wait()
                 placement_sync.recover(self.engine)
-            hold_cases.hold_all(self.engine, promises)
+            holding.hold_all(self.engine, promises)
             self.assertEqual((count, times(count), count), (
                 self.holding(host), self.usage(host),
                 sum(row.node_uuid == host for row in self.rows())),
@@ -268,8 +268,8 @@ class TestTogether(shared.TestCase):
         promises = self.promised({host: 3})
         self.engine.placement._headers['X-Auth-Token'] = 'nobody'
         del self.engine.placement._headers['X-Roles']
-        self.assertRaises(hold_cases.errors.PlacementUnavailable,
-                          hold_cases.hold_all, self.engine, promises)
+        self.assertRaises(holding.errors.PlacementUnavailable,
+                          holding.hold_all, self.engine, promises)
         self.assertEqual([], self.rows())
 
 

@@ -27,9 +27,9 @@ import time
 
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hosts
-from ironic_reservations.features.placement import audit as placement_audit
 from ironic_reservations.features.placement import sync as placement_sync
-from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.audit import auditing
+from ironic_reservations.features.placement.audit import differences
 from ironic_reservations.model import leases
 from ironic_reservations.reconciler import lease_workers
 from tests import leasing
@@ -98,9 +98,9 @@ class _Races(beside.Beside):
                 seconds=2 * conf.timeout + conf.grace)
             placement_sync.recover(self.engine)
 
-    def differences(self) -> tuple[hold_audit.Difference, ...]:
+    def differences(self) -> tuple[differences.Difference, ...]:
         """Look at everything."""
-        return placement_audit.audit(self.engine,
+        return auditing.audit(self.engine,
                                      everything=True).differences
 
     def assert_full(self, ids: list[str]) -> None:
@@ -165,8 +165,8 @@ class _Races(beside.Beside):
         self.work(1, lambda: next(rounds, None) is None)
         self.assertEqual(set(), {
             each.kind for each in self.differences()} - {
-                hold_audit.Kind.OVERALLOCATED, hold_audit.Kind.UNHELD,
-                hold_audit.Kind.RESERVATION_MISSING})
+                differences.Kind.OVERALLOCATED, differences.Kind.UNHELD,
+                differences.Kind.RESERVATION_MISSING})
         over.set()
         for each in rivals:
             each.join()

@@ -14,8 +14,13 @@
 
 import testtools
 
-from ironic_reservations.features.placement import lease_provider_flavors
-from ironic_reservations.features.placement.decisions import lease_providers
+from ironic_reservations.features.placement.lease_providers import (
+    machine as lease_providers,
+)
+from ironic_reservations.features.placement.lease_providers import names
+from ironic_reservations.features.placement.lease_providers import (
+    private_flavors,
+)
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instance_flavors
 from ironic_reservations.model import instance_reservations
@@ -25,11 +30,11 @@ def specs(request=None, source=None):
     """Return what servers ask for besides the class of the reservation."""
     wanted = instance_reservations.InstanceReservation(
         'id', 'reservation', 2, 512, 5, 1, request=request, flavor=source)
-    flavor = lease_provider_flavors.of_instances(wanted, False)
+    flavor = private_flavors.of_instances(wanted, False)
     assert (flavor.vcpus, flavor.memory_mb, flavor.disk_gb) == wanted.sizes
     found = lease_providers.extra_specs(
         'reservation', flavor, lease_providers.Slots('SLOT', 'LEASES'))
-    del found['resources:' + lease_providers.class_of('reservation')]
+    del found['resources:' + names.class_of('reservation')]
     return found
 
 
@@ -68,7 +73,7 @@ class TestFlavor(testtools.TestCase):
     def test_disks_besides_the_root_disk_are_those_of_the_flavor(self):
         """Servers have them; what they need of the host is held already."""
         source = flavors.Flavor(2, 512, 5, ephemeral_gb=7, swap_mb=100)
-        flavor = lease_provider_flavors.of_instances(
+        flavor = private_flavors.of_instances(
             instance_reservations.InstanceRequest.of_flavor(
                 'f', source).reserved('id', 'reservation', 1), False)
         self.assertEqual((2, 512, 5, 7, 100),

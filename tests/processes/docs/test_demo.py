@@ -29,7 +29,7 @@ import fixtures
 import requests
 import testtools
 
-from ironic_reservations.features.placement import consumers
+from ironic_reservations.features.placement.holds import consumers
 from tests import world
 from tools import calendar_leases
 from tools import demo as demonstration

@@ -20,15 +20,16 @@ from typing import Any
 
 import testtools
 
-from ironic_reservations.features.placement.decisions import hold_audit
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.audit import compare_hosts
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.holds import values
 from ironic_reservations.model import inventories
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 
 NOON = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)
-Kind = hold_audit.Kind
-HoldState = holds.HoldState
+Kind = differences.Kind
+HoldState = values.HoldState
 
 
 class _Compared:
@@ -38,34 +39,34 @@ class _Compared:
     amounts: inventories.Amounts
     node: mirrored_node.Node
 
-    def hold(self, owner: str, **more: Any) -> holds.Hold:
+    def hold(self, owner: str, **more: Any) -> values.Hold:
         """Return an existing hold."""
-        return holds.Hold(**{
+        return values.Hold(**{
             'id': 1, 'consumer_uuid': f'for-{owner}', 'node_uuid': 'host',
             'owner': owner, 'amounts': self.amounts, 'project_id': 'project',
             'user_id': 'user', 'state': HoldState.ACTIVE, 'created_at': NOON,
             'deadline': NOON, 'confirmed': True,
             'exclusive': self.exclusive, **more})
 
-    def promise(self, owner: str, **more: Any) -> holds.Promise:
+    def promise(self, owner: str, **more: Any) -> values.Promise:
         """Return a promise of the database."""
-        return holds.Promise(**{
+        return values.Promise(**{
             'owner': owner, 'node_uuid': 'host', 'instance_uuid': None,
             'project_id': 'project', 'user_id': 'user',
             'amounts': None if self.exclusive else self.amounts,
             'exclusive': self.exclusive, **more})
 
-    def host(self, **more: Any) -> hold_audit.Host:
+    def host(self, **more: Any) -> compare_hosts.Host:
         """Return a host that is held for one promise."""
-        return hold_audit.Host(**{
+        return compare_hosts.Host(**{
             'uuid': 'host', 'exclusive': self.exclusive, 'node': self.node,
             'held': (self.hold('me'),), 'promises': (self.promise('me'),),
             **more})
 
-    def found(self, host: hold_audit.Host | None = None,
+    def found(self, host: compare_hosts.Host | None = None,
               **view: Any) -> list[tuple[Kind, str | None]]:
         """Compare; by default, everything is correct."""
-        differences = hold_audit.compare(hold_audit.View(
+        differences = compare_hosts.compare(compare_hosts.View(
             self.host() if host is None else host, **{
                 'consumers': {'for-me': dict(self.amounts)},
                 'usages': dict(self.amounts), **view}))
@@ -123,7 +124,7 @@ class _Compared:
         consumers = {'for-me': dict(self.amounts)}
         usages = {**{name: amount + 1 for name, amount in self.amounts},
                   'CUSTOM_OLD': 2}
-        found = hold_audit.compare(hold_audit.View(
+        found = compare_hosts.compare(compare_hosts.View(
             self.host(), consumers=consumers, usages=usages,
             totals=dict(self.amounts) | {'CUSTOM_OLD': 1}))
         self.assertEqual(

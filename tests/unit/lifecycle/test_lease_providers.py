@@ -21,9 +21,8 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
-)
+from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.features.placement.lease_providers import names
 from ironic_reservations.model import flavors
 
 SLOT = 'CUSTOM_IRONIC_SLOT'
@@ -50,18 +49,18 @@ def wanted(counts: dict[str, int], active: bool = True,
 class TestNames(testtools.TestCase):
 
     def test_class_is_that_of_the_specification(self) -> None:
-        self.assertEqual(CLASS, machine.class_of(IDENT))
+        self.assertEqual(CLASS, names.class_of(IDENT))
 
     @hypothesis.given(st.uuids())
     def test_class_tells_the_reservation(self, ident: uuid.UUID) -> None:
-        self.assertEqual(str(ident), machine.reservation_of(
-            machine.class_of(str(ident))))
+        self.assertEqual(str(ident), names.reservation_of(
+            names.class_of(str(ident))))
 
     def test_other_classes_tell_none(self) -> None:
         for name in ('VCPU', 'CUSTOM_GOLD', CLASS[:-1], CLASS + 'A',
                      CLASS.lower(), 'CUSTOM_RESERVATION_',
                      CLASS.removeprefix('CUSTOM_RESERVATION_')):
-            self.assertIsNone(machine.reservation_of(name), name)
+            self.assertIsNone(names.reservation_of(name), name)
 
 
 class TestFlavor(testtools.TestCase):

@@ -20,15 +20,20 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
-from ironic_reservations.features.placement import lease_provider_flavors
-from ironic_reservations.features.placement.decisions import lease_providers
+from ironic_reservations.features.placement.lease_providers import (
+    machine as lease_providers,
+)
+from ironic_reservations.features.placement.lease_providers import names
+from ironic_reservations.features.placement.lease_providers import (
+    private_flavors,
+)
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instance_flavors
 from ironic_reservations.model import instance_reservations
 from tests.unit.model import flavors_of_all_kinds as all_kinds
 from tests.unit.model import installed_nova
 
-CLASS = lease_providers.class_of('reservation')
+CLASS = names.class_of('reservation')
 SLOT = 'CUSTOM_SLOT'
 #: Extra specs that describe how servers are built; some of them are also
 #: traits.
@@ -44,7 +49,7 @@ FLAVORS = st.builds(
 
 def private(flavor: flavors.Flavor) -> flavors.Flavor:
     """Return the private flavor that a lease has for another flavor."""
-    made = lease_provider_flavors.of_instances(
+    made = private_flavors.of_instances(
         instance_reservations.InstanceRequest.of_flavor('f', flavor).reserved(
             'id', 'reservation', 1), False)
     return flavors.Flavor(

@@ -32,13 +32,13 @@ from ironic_reservations.db import generations as db_generations
 from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import store
 from ironic_reservations.db import tables
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.holds import values
 from ironic_reservations.model import node_reservation
 
 _h = tables.holds.c
 _r = tables.reservations.c
 _HOLD = store.Rows(
-    holds.Hold, tables.holds, 'a hold', as_read=('id', 'generation'),
+    values.Hold, tables.holds, 'a hold', as_read=('id', 'generation'),
     changing=('state', 'deadline', 'confirmed', 'consumer_uuid',
               'instance_uuid', 'generation'),
     named={'amounts': 'resources'},
@@ -46,8 +46,7 @@ _HOLD = store.Rows(
     encode={'amounts': lambda amounts: json.dumps(dict(amounts))})
 _HOLDS = sa.select(*_HOLD.columns)
 _PROMISE = store.Rows(
-    holds.Promise, tables.reservations, 'a promise', named={'owner': 'uuid'})
-_OF_PROMISE = 'of_promise_'
+    values.Promise, tables.reservations, 'a promise', named={'owner': 'uuid'})
 _ASKED = 'asked_'
 #: The value of ``live`` of an exclusive hold.
 _WHOLE = 'node'
@@ -62,10 +61,10 @@ def being_made() -> sa.ColumnElement[bool]:
     # EXISTS (SELECT ... FROM holds
     #   WHERE owner = reservations.uuid AND state = 'promising')
     return sa.exists().where(
-        _h.owner == _r.uuid, _h.state == holds.HoldState.PROMISING.value)
+        _h.owner == _r.uuid, _h.state == values.HoldState.PROMISING.value)
 
 
-def insert(connection: sa.Connection, hold: holds.Hold) -> holds.Hold:
+def insert(connection: sa.Connection, hold: values.Hold) -> values.Hold:
     """Write a hold before it is written to Placement.
 
     :param hold: its ``id`` and ``generation`` are ignored.
@@ -78,16 +77,16 @@ def insert(connection: sa.Connection, hold: holds.Hold) -> holds.Hold:
         connection, made, live=_live(hold)))
 
 
-def _live(hold: holds.Hold | holds.Promise) -> str | None:
+def _live(hold: values.Hold | values.Promise) -> str | None:
     """Return the value of ``live``; a host has at most one row with it."""
-    if isinstance(hold, holds.Hold) and (
-            hold.state is holds.HoldState.RELEASING):
+    if isinstance(hold, values.Hold) and (
+            hold.state is values.HoldState.RELEASING):
         return None
     return _WHOLE if hold.exclusive else hold.owner
 
 
-def change(connection: sa.Connection, hold: holds.Hold,
-           now: datetime.datetime, **changed: Any) -> holds.Hold | None:
+def change(connection: sa.Connection, hold: values.Hold,
+           now: datetime.datetime, **changed: Any) -> values.Hold | None:
     """Change a hold.
 
     :param changed: ``state``, ``deadline``, ``confirmed``, ``instance_uuid``,
@@ -101,18 +100,18 @@ def change(connection: sa.Connection, hold: holds.Hold,
         connection, hold, after, updated_at=now, live=_live(after)) else None
 
 
-def delete(connection: sa.Connection, hold: holds.Hold) -> bool:
+def delete(connection: sa.Connection, hold: values.Hold) -> bool:
     """Delete a hold; return ``False`` if it has changed since it was read."""
     return _HOLD.try_delete(connection, hold)
 
 
-def read(connection: sa.Connection, hold_id: int) -> holds.Hold | None:
+def read(connection: sa.Connection, hold_id: int) -> values.Hold | None:
     """Return a hold; ``None``: it has been deleted."""
     return _HOLD.first(connection.execute(_HOLDS.where(_h.id == hold_id)))
 
 
 def read_of_node(connection: sa.Connection,
-                 node_uuid: str) -> list[holds.Hold]:
+                 node_uuid: str) -> list[values.Hold]:
     """Return the holds of a node, ordered by id.
 
     At most one of them is live; on a shared host, at most one for each owner.
@@ -122,7 +121,7 @@ def read_of_node(connection: sa.Connection,
 
 
 def read_live(connection: sa.Connection,
-              promises: Collection[holds.Promise]) -> dict[str, holds.Hold]:
+              promises: Collection[values.Promise]) -> dict[str, values.Hold]:
     """Return the live holds that promises need, or that conflict with them.
 
     :returns: by the owner of the promise; holds that are being released are
@@ -149,24 +148,24 @@ def supersede(connection: sa.Connection, node_uuid: str,
 
 
 def read_of_owners(connection: sa.Connection,
-                   owners: Collection[str]) -> list[holds.Hold]:
+                   owners: Collection[str]) -> list[values.Hold]:
     """Return the holds of reservations, including holds being released."""
     return _HOLD.all(connection.execute(
         _HOLDS.where(_h.owner.in_(owners)).order_by(_h.id)))
 
 
-def read_all(connection: sa.Connection) -> list[holds.Hold]:
+def read_all(connection: sa.Connection) -> list[values.Hold]:
     """Return all holds, ordered by id."""
     return _HOLD.all(connection.execute(_HOLDS.order_by(_h.id)))
 
 
 def read_left_over(connection: sa.Connection, now: datetime.datetime,
-                   limit: int) -> list[holds.Hold]:
+                   limit: int) -> list[values.Hold]:
     """Return unfinished holds past their deadline, the oldest first."""
     # SELECT ... WHERE state <> 'active' AND deadline <= ?
     #   ORDER BY deadline LIMIT ?
-    working = [state.value for state in holds.HoldState
-               if state is not holds.HoldState.ACTIVE]
+    working = [state.value for state in values.HoldState
+               if state is not values.HoldState.ACTIVE]
     return _HOLD.all(connection.execute(
         _HOLDS.where(_h.state.in_(working), _h.deadline <= now)
         .order_by(_h.deadline, _h.id).limit(limit)))
@@ -193,14 +192,14 @@ def _release(connection: sa.Connection, which: sa.ColumnElement[bool],
     # A hold that may be written at this moment keeps its deadline. The
     # deadline is set first, since MariaDB evaluates assignments in order
     # and would see the new state.
-    until = sa.case((_h.state == holds.HoldState.ACTIVE.value,
+    until = sa.case((_h.state == values.HoldState.ACTIVE.value,
                      sa.bindparam('until', deadline, type_=_h.deadline.type)),
                     else_=_h.deadline)
     connection.execute(
         sa.update(tables.holds)
-        .where(which, _h.state != holds.HoldState.RELEASING.value)
+        .where(which, _h.state != values.HoldState.RELEASING.value)
         .ordered_values((_h.deadline, until),
-                        (_h.state, holds.HoldState.RELEASING.value),
+                        (_h.state, values.HoldState.RELEASING.value),
                         (_h.live, None), (_h.updated_at, now),
                         (_h.generation, db_generations.fresh())))
 
@@ -221,7 +220,7 @@ def release_forsaken(connection: sa.Connection, now: datetime.datetime,
         .select_from(tables.holds.outerjoin(
             tables.reservations, sa.and_(_r.uuid == _h.owner,
                                          _r.node_uuid == _h.node_uuid)))
-        .where(_h.state != holds.HoldState.RELEASING.value,
+        .where(_h.state != values.HoldState.RELEASING.value,
                sa.or_(_r.uuid.is_(None), sa.not_(sa.or_(
                    conditions.live(now), conditions.has_node(now)))))
         .limit(limit)).all()
@@ -235,39 +234,35 @@ def release_forsaken(connection: sa.Connection, now: datetime.datetime,
     return len(forsaken)
 
 
-def count(connection: sa.Connection) -> dict[holds.HoldState, int]:
+def count(connection: sa.Connection) -> dict[values.HoldState, int]:
     """Return the number of holds by state."""
     # SELECT state, COUNT(*) FROM holds GROUP BY state
-    return {holds.HoldState(state): number for state, number
+    return {values.HoldState(state): number for state, number
             in connection.execute(sa.select(
                 _h.state, sa.func.count()).group_by(_h.state))}
 
 
 def read_deployed(connection: sa.Connection,
-                  limit: int) -> list[tuple[holds.Hold, holds.Promise]]:
-    """Return active holds of used reservations, not handed over yet.
-
-    :returns: each with its promise.
-    """
+                  limit: int) -> list[values.Promise]:
+    """Return used reservations whose holds have not been handed over yet."""
     # SELECT ... FROM holds JOIN reservations
     #     ON uuid = owner AND reservations.node_uuid = holds.node_uuid
     #   WHERE holds.state = 'active' AND holds.instance_uuid IS NULL
-    #     AND immediate = 1 AND reservations.state = 'in_use' LIMIT ?
-    rows = connection.execute(
-        _HOLDS.add_columns(*_PROMISE.labelled(_OF_PROMISE))
+    #     AND immediate = 1 AND reservations.state = 'in_use'
+    #     AND reservations.instance_uuid IS NOT NULL LIMIT ?
+    return _PROMISE.all(connection.execute(
+        sa.select(*_PROMISE.columns)
         .join_from(tables.holds, tables.reservations, sa.and_(
             _r.uuid == _h.owner, _r.node_uuid == _h.node_uuid))
-        .where(_h.state == holds.HoldState.ACTIVE.value,
+        .where(_h.state == values.HoldState.ACTIVE.value,
                _h.instance_uuid.is_(None), _r.immediate == 1,
-               _r.state == node_reservation.State.IN_USE.value)
-        .order_by(_h.id).limit(limit))
-    hold = _HOLD.reader(rows)
-    promise = _PROMISE.reader(rows, prefix=_OF_PROMISE)
-    return [(hold(row), promise(row)) for row in rows]
+               _r.state == node_reservation.State.IN_USE.value,
+               _r.instance_uuid.is_not(None))
+        .order_by(_h.id).limit(limit)))
 
 
 def read_consumer(connection: sa.Connection,
-                  consumer_uuid: str) -> holds.Hold | None:
+                  consumer_uuid: str) -> values.Hold | None:
     """Return the hold of a consumer; ``None``: it has no hold."""
     return _HOLD.first(connection.execute(_HOLDS.where(
         _h.consumer_uuid == consumer_uuid)))
@@ -289,7 +284,7 @@ _PROMISES = sa.select(
 
 
 def _promises(connection: sa.Connection,
-              query: sa.Select[Any]) -> dict[int, holds.Promise]:
+              query: sa.Select[Any]) -> dict[int, values.Promise]:
     """Return promises by the ids of their rows."""
     rows = connection.execute(query)
     promise = _PROMISE.reader(rows)
@@ -301,7 +296,7 @@ def _promises(connection: sa.Connection,
 
 
 def read_promises(connection: sa.Connection, now: datetime.datetime,
-                  node_uuid: str | None = None) -> list[holds.Promise]:
+                  node_uuid: str | None = None) -> list[values.Promise]:
     """Return the promises for which nodes are to be held now.
 
     :param node_uuid: the node whose promises are read; ``None``: all nodes.
@@ -314,6 +309,6 @@ def read_promises(connection: sa.Connection, now: datetime.datetime,
 
 
 def read_promises_of(connection: sa.Connection, ids: Collection[int]
-                     ) -> dict[int, holds.Promise]:
+                     ) -> dict[int, values.Promise]:
     """Return the promises of bookings, by booking id."""
     return _promises(connection, _PROMISES.where(_r.id.in_(ids)))

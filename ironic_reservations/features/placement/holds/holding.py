@@ -17,7 +17,7 @@ allocation on a host for an owner: one of the class of a node of Ironic, or the
 share of a compute host for one instance. First a row is written (``intend``),
 then the allocation, then the row is confirmed (``complete``). If this is
 interrupted,
-:mod:`ironic_reservations.features.placement.hold_recovery` completes it.
+:mod:`ironic_reservations.features.placement.holds.recovery` completes it.
 
 Allocations of others are never changed.
 """
@@ -35,12 +35,13 @@ from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
-from ironic_reservations.features.placement import consumers
-from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement import hold_recovery
-from ironic_reservations.features.placement import hold_release
-from ironic_reservations.features.placement import hold_rows as db_holds
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.holds import calls as hold_calls
+from ironic_reservations.features.placement.holds import consumers
+from ironic_reservations.features.placement.holds import recovery
+from ironic_reservations.features.placement.holds import releasing
+from ironic_reservations.features.placement.holds import rows as db_holds
+from ironic_reservations.features.placement.holds import transitions
+from ironic_reservations.features.placement.holds import values
 from ironic_reservations.model import flavors
 
 #: An unknown project or user in Placement.
@@ -79,26 +80,61 @@ class Result:
     """
 
     verdict: Verdict
-    hold: holds.Hold | None = None
+    hold: values.Hold | None = None
     consumers: tuple[str, ...] = ()
     said: str = ''
 
+    @property
+    def secured(self) -> bool:
+        """Whether nobody else gets the host."""
+        return self.verdict in (Verdict.HELD, Verdict.INSTANCE)
 
-def hold_node(engine: Engine, promise: holds.Promise,
+    def obstacle(self, exclusive: bool = True) -> str:
+        """Return why a host is not held, in words that follow its name."""
+        match self.verdict:
+            case Verdict.BUSY:
+                return 'is still being changed in Placement'
+            case Verdict.TAKEN if exclusive:
+                return 'is held in Placement by ' + ', '.join(self.consumers)
+            case Verdict.TAKEN:
+                others = len(self.consumers)
+                return ('has too little left in Placement, where '
+                        f'{others} other{"s" * (others > 1)} '
+                        f'{"has" if others == 1 else "have"} of it, such as '
+                        + self.consumers[0])
+            case Verdict.CLOSED if exclusive:
+                return ('is closed in Placement, so that Nova offers it to '
+                        'nobody')
+        return ('cannot be held' if exclusive else 'has no share to give') + (
+            f' in Placement: {self.said.rstrip(".")}')
+
+
+def of_node(promise: values.Promise,
+            resource_class: str | None) -> values.Promise | Result:
+    """Return the promise of a node of Ironic, with its class.
+
+    :param resource_class: of the node in Ironic.
+    :returns: the result, if Placement can have no such class.
+    """
+    try:
+        class_name = flavors.class_of_node(resource_class)
+    except ValueError as exc:
+        return Result(Verdict.UNKNOWN, said=str(exc))
+    return promise.of_class(class_name)
+
+
+def hold_node(engine: Engine, promise: values.Promise,
               resource_class: str | None) -> Result:
     """Hold a node of Ironic with one write.
 
     :param resource_class: of the node in Ironic.
     :raises PlacementUnavailable: as :func:`hold`.
     """
-    try:
-        class_name = flavors.class_of_node(resource_class)
-    except ValueError as exc:
-        return Result(Verdict.UNKNOWN, said=str(exc))
-    return hold(engine, promise.of_class(class_name))
+    wanted = of_node(promise, resource_class)
+    return wanted if isinstance(wanted, Result) else hold(engine, wanted)
 
 
-def hold(engine: Engine, promise: holds.Promise) -> Result:
+def hold(engine: Engine, promise: values.Promise) -> Result:
     """Hold resources of a host with one write.
 
     :param promise: the owner and the resources; nothing is written if they are
@@ -106,15 +142,15 @@ def hold(engine: Engine, promise: holds.Promise) -> Result:
     :raises PlacementUnavailable: it was not written, or this is not known;
         then it will be released.
     """
-    def attempt() -> holds.Hold | None:
+    def attempt() -> values.Hold | None:
         with engine.database.read() as connection:
             there = db_holds.read_live(connection, [promise]).get(
                 promise.owner)
         if there is None:
             with engine.database.write() as connection:
                 return intend(engine, connection, promise)
-        if there.state is not holds.HoldState.ACTIVE:
-            if hold_recovery.recover_one(engine, there) is None:
+        if there.state is not values.HoldState.ACTIVE:
+            if recovery.recover_one(engine, there) is None:
                 return None
             raise db_connection.Conflict('interrupted writes are being '
                                          'completed')
@@ -125,7 +161,7 @@ def hold(engine: Engine, promise: holds.Promise) -> Result:
         # The hold has another size, and the instance has not started.
         with engine.database.write() as connection:
             if db_holds.change(connection, there, engine.clock(),
-                               state=holds.HoldState.RELEASING,
+                               state=values.HoldState.RELEASING,
                                deadline=hold_calls.deadline(engine)) is None:
                 raise db_connection.Conflict('the hold has changed')
             return intend(engine, connection, promise)
@@ -135,12 +171,12 @@ def hold(engine: Engine, promise: holds.Promise) -> Result:
         return Result(Verdict.BUSY, said=(
             f'The node {promise.node_uuid} is held, or is about to be held, '
             'for another reservation or lease.'))
-    if found.state is holds.HoldState.ACTIVE:
+    if found.state is values.HoldState.ACTIVE:
         return Result(Verdict.HELD, found)
     return complete(engine, found, promise.instance_uuid)
 
 
-def hold_all(engine: Engine, promises: Sequence[holds.Promise],
+def hold_all(engine: Engine, promises: Sequence[values.Promise],
              results: dict[str, Result] | None = None) -> dict[str, Result]:
     """Hold resources of hosts, with one write if possible.
 
@@ -148,7 +184,7 @@ def hold_all(engine: Engine, promises: Sequence[holds.Promise],
     :raises PlacementUnavailable: some were not written, or this is not known;
         those will be released.
     """
-    def attempt() -> list[tuple[holds.Promise, holds.Hold]]:
+    def attempt() -> list[tuple[values.Promise, values.Hold]]:
         with engine.database.read() as connection:
             there = db_holds.read_live(connection, promises)
         new = [each for each in promises if each.owner not in there]
@@ -164,35 +200,35 @@ def hold_all(engine: Engine, promises: Sequence[holds.Promise],
     return results
 
 
-def intend(engine: Engine, connection: sa.Connection, promise: holds.Promise,
-           supersede: bool = False,
-           state: holds.HoldState = holds.HoldState.RESERVING) -> holds.Hold:
+def intend(engine: Engine, connection: sa.Connection, promise: values.Promise,
+           promising: bool = False) -> values.Hold:
     """Write the row of a hold before the hold is written.
 
     Call it in the transaction that promises the host, if there is one, and
     call :func:`complete` afterwards.
 
     :param promise: with amounts.
-    :param supersede: release all other holds of the node: the transaction has
-        made sure that their owners have lost it.
-    :param state: ``PROMISING`` if the promise is to be ended if the hold
-        fails.
+    :param promising: whether the transaction makes the promise. Then the
+        promise ends if the hold fails, and all other holds of the node are
+        released: the transaction has made sure that their owners have lost it.
     :raises oslo_db.exception.DBDuplicateEntry: the host is held for another
         owner.
     """
     assert promise.amounts is not None
     now, until = engine.clock(), hold_calls.deadline(engine)
-    if supersede:
+    if promising:
         db_holds.supersede(connection, promise.node_uuid, now, until)
-    return db_holds.insert(connection, holds.Hold(
+    return db_holds.insert(connection, values.Hold(
         id=0, consumer_uuid=consumers.fresh(), node_uuid=promise.node_uuid,
         owner=promise.owner, amounts=promise.amounts,
         project_id=promise.project_id or NOBODY,
-        user_id=promise.user_id or NOBODY, state=state, created_at=now,
-        deadline=until, exclusive=promise.exclusive))
+        user_id=promise.user_id or NOBODY, created_at=now, deadline=until,
+        state=(values.HoldState.PROMISING if promising
+               else values.HoldState.RESERVING),
+        exclusive=promise.exclusive))
 
 
-def complete(engine: Engine, intended: holds.Hold,
+def complete(engine: Engine, intended: values.Hold,
              instance_uuid: str | None = None, sent: bool = False) -> Result:
     """Write a hold to Placement, and confirm its row.
 
@@ -207,13 +243,13 @@ def complete(engine: Engine, intended: holds.Hold,
                 engine, intended):
             answer = hold_calls.put(engine, intended)
         if answer.done:
-            return confirm(engine, intended)
+            return _confirm(engine, intended)
         if answer.outcome not in (answers.Outcome.UNCERTAIN,
                                   answers.Outcome.CONSUMER_CHANGED):
             return _not_written(engine, intended, answer, instance_uuid, sent)
         try:
             if hold_calls.is_there(engine, intended):
-                return confirm(engine, intended)
+                return _confirm(engine, intended)
         except errors.PlacementUnavailable:
             attempts_left = 0
         again = _give_up(engine, intended, bool(attempts_left))
@@ -226,7 +262,7 @@ def complete(engine: Engine, intended: holds.Hold,
 
 
 def _complete_all(engine: Engine,
-                   intended: Sequence[tuple[holds.Promise, holds.Hold]],
+                   intended: Sequence[tuple[values.Promise, values.Hold]],
                    results: dict[str, Result]) -> None:
     """Write new holds together or, if that fails, one by one."""
     if not intended:
@@ -235,15 +271,15 @@ def _complete_all(engine: Engine,
     answer = hold_calls.put_all(engine, new)
     if answer.done:
         there = {held.owner: Result(Verdict.HELD, held)
-                 for held in hold_recovery.reactivate_all(engine, new)}
+                 for held in transitions.reactivate_all(engine, new)}
         for one in new:
-            results[one.owner] = there.get(one.owner) or confirm(engine, one)
+            results[one.owner] = there.get(one.owner) or _confirm(engine, one)
         return
     sent = answer.outcome is answers.Outcome.UNCERTAIN
     for number, (promise, one) in enumerate(intended):
         if not hold_calls.in_time(engine, one):
             if not sent:
-                hold_recovery.forget_all(engine, new[number:])
+                transitions.forget(engine, *new[number:])
             break
         try:
             results[one.owner] = complete(engine, one,
@@ -251,29 +287,29 @@ def _complete_all(engine: Engine,
         except errors.PlacementUnavailable:
             if not sent:
                 # Nothing has been written for these.
-                hold_recovery.forget_all(engine, new[number + 1:])
+                transitions.forget(engine, *new[number + 1:])
             raise
 
 
-def confirm(engine: Engine, written: holds.Hold) -> Result:
+def _confirm(engine: Engine, written: values.Hold) -> Result:
     """Write that a hold exists, and return the result."""
-    confirmed = hold_recovery.reactivate(engine, written)
+    confirmed = transitions.reactivate(engine, written)
     if confirmed is not None:
         return Result(Verdict.HELD, confirmed)
     with engine.database.read() as connection:
         there = db_holds.read(connection, written.id)
-    if there is not None and there.state is holds.HoldState.ACTIVE:
+    if there is not None and there.state is values.HoldState.ACTIVE:
         return Result(Verdict.HELD, there)
     # It was released meanwhile, or treated as interrupted.
     hold_calls.remove(engine, dataclasses.replace(written, confirmed=True))
     if there is not None:
-        hold_recovery.forget(engine, there)
+        transitions.forget(engine, there)
     return Result(Verdict.BUSY, said=(
         f'The reservation of node {written.node_uuid} was given up while the '
         'node was being held.'))
 
 
-def _not_written(engine: Engine, intended: holds.Hold,
+def _not_written(engine: Engine, intended: values.Hold,
                  answer: answers.Answer, instance_uuid: str | None,
                  sent: bool = False) -> Result:
     """Return the reason for which a hold was certainly not written."""
@@ -284,14 +320,14 @@ def _not_written(engine: Engine, intended: holds.Hold,
     try:
         result = _why_not(engine, intended, answer, instance_uuid)
     except errors.PlacementUnavailable:
-        hold_recovery.forget(engine, intended)
+        transitions.forget(engine, intended)
         raise
-    hold_recovery.forget(engine, intended,
+    transitions.forget(engine, intended,
                          keep_promise=result.verdict is Verdict.INSTANCE)
     return result
 
 
-def _why_not(engine: Engine, intended: holds.Hold, answer: answers.Answer,
+def _why_not(engine: Engine, intended: values.Hold, answer: answers.Answer,
              instance_uuid: str | None) -> Result:
     outcome = answer.outcome
     if outcome is answers.Outcome.REFUSED:
@@ -315,30 +351,30 @@ def _why_not(engine: Engine, intended: holds.Hold, answer: answers.Answer,
     return Result(Verdict.UNKNOWN, said=answer.said)
 
 
-def _make_room(engine: Engine, intended: holds.Hold) -> bool:
+def _make_room(engine: Engine, intended: values.Hold) -> bool:
     """Release our old holds of a host; return whether any was removed."""
     with engine.database.read() as connection:
         there = db_holds.read_of_node(connection, intended.node_uuid)
     gone = [one for one in there if one.id != intended.id
-            and hold_release.take_back_one(engine, one)]
+            and releasing.take_back_one(engine, one)]
     return bool(gone) and hold_calls.in_time(engine, intended)
 
 
-def _give_up(engine: Engine, uncertain: holds.Hold,
-             again: bool) -> holds.Hold | None:
+def _give_up(engine: Engine, uncertain: values.Hold,
+             again: bool) -> values.Hold | None:
     """Mark a hold for release that may have been written, or may be late.
 
     :returns: the row of the next attempt.
     """
-    def attempt() -> holds.Hold | None:
+    def attempt() -> values.Hold | None:
         now = engine.clock()
         with engine.database.write() as connection:
             given_up = db_holds.change(connection, uncertain, now,
-                                       state=holds.HoldState.RELEASING)
+                                       state=values.HoldState.RELEASING)
             if given_up is None:
                 return None
             if not again:
-                hold_recovery.end_promise(engine, connection, uncertain, now)
+                transitions.end_promise(engine, connection, uncertain, now)
                 return None
             return db_holds.insert(connection, dataclasses.replace(
                 uncertain, consumer_uuid=consumers.fresh(), created_at=now,

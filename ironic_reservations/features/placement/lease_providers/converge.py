@@ -20,19 +20,15 @@ lease that no pass continues.
 from __future__ import annotations
 
 from collections.abc import Callable
-import dataclasses
 
 from oslo_log import log
 
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement import (
-    lease_provider_calls as calls,
-)
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
-)
+from ironic_reservations.features.placement.holds import calls as hold_calls
+from ironic_reservations.features.placement.lease_providers import calls
+from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.features.placement.lease_providers import names
 
 LOG = log.getLogger(__name__)
 
@@ -56,23 +52,8 @@ _OF_SERVERS = (Act.DELETE_SERVER, Act.FORCE_DELETE_SERVER, Act.CONFIRM_RESIZE)
 _Failure = tuple[machine.Step, answers.Answer]
 
 
-@dataclasses.dataclass(frozen=True)
-class Result:
-    """The result of bringing a lease to its state.
-
-    :ivar waits: the differences from the desired state, in words.
-    """
-
-    waits: tuple[str, ...] = ()
-
-    @property
-    def done(self) -> bool:
-        """Whether the desired state is reached."""
-        return not self.waits
-
-
 def bring(engine: Engine, wanted: machine.Desired,
-          before_each: Callable[[], None] = lambda: None) -> Result:
+          before_each: Callable[[], None] = lambda: None) -> tuple[str, ...]:
     """Bring Placement and Nova to the state that a lease should have.
 
     It can be called again at any time, and does nothing if [placement] is not
@@ -81,9 +62,10 @@ def bring(engine: Engine, wanted: machine.Desired,
     :param wanted: the state of a lease reservation.
     :param before_each: called before each step; raises if another worker has
         taken the lease over.
+    :returns: the differences that remain, in words.
     """
     if engine.placement is None:
-        return Result()
+        return ()
     slots = machine.Slots(engine.conf.nova.slot_class,
                           engine.conf.nova.lease_slot_class)
     hosts: frozenset[str] = frozenset()
@@ -92,7 +74,7 @@ def bring(engine: Engine, wanted: machine.Desired,
         seen = calls.observe(engine, wanted, hosts)
         left = machine.steps(wanted, seen, slots)
         if not left:
-            return Result(tuple(machine.waits(wanted, seen)))
+            return tuple(machine.waits(wanted, seen))
         failures = _take_all(engine, wanted, left, before_each)
         again = any(answer.outcome in _AGAIN and step.act not in _OF_SERVERS
                     for step, answer in failures)
@@ -103,16 +85,14 @@ def bring(engine: Engine, wanted: machine.Desired,
             more = {*calls.find_hosts(engine, wanted.class_name)}
             again, hosts = bool(more - hosts), hosts | more
         if failures and not again:
-            return Result((*map(_text, failures),
-                           *machine.waits(wanted, seen)))
-    return Result(tuple(map(_text, failures))
-                  or ('others changed it each time',))
+            return (*map(_text, failures), *machine.waits(wanted, seen))
+    return tuple(map(_text, failures)) or ('others changed it each time',)
 
 
 def used(engine: Engine, reservation_id: str, host: str) -> int:
     """Return the number of servers of a reservation on a host."""
-    there = hold_calls.client(engine).usages(calls.child_of(host))
-    return (there or {}).get(machine.class_of(reservation_id), 0)
+    there = hold_calls.client(engine).usages(names.child_of(host))
+    return (there or {}).get(names.class_of(reservation_id), 0)
 
 
 def forget_host(engine: Engine, host: str) -> str:
@@ -124,7 +104,7 @@ def forget_host(engine: Engine, host: str) -> str:
     :returns: the reason of a failure, in words; empty if it is deleted.
     """
     answer = hold_calls.client(engine).delete_provider(
-        calls.child_of(host))
+        names.child_of(host))
     return '' if answer.outcome in _FINE else answer.said
 
 

@@ -23,8 +23,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 import time
 
-import sqlalchemy as sa
-
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import nodes as db_nodes
@@ -32,12 +30,13 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import drop_unused
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import feature
 from ironic_reservations.engine import retry
-from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement import hold_recovery
-from ironic_reservations.features.placement import hold_rows as db_holds
-from ironic_reservations.features.placement import holds as hold_cases
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.holds import calls as hold_calls
+from ironic_reservations.features.placement.holds import holding
+from ironic_reservations.features.placement.holds import recovery
+from ironic_reservations.features.placement.holds import rows as db_holds
+from ironic_reservations.features.placement.holds import values
 from ironic_reservations.lifecycle import lifecycle
 from ironic_reservations.model import flavors
 from ironic_reservations.model import mirrored_node
@@ -51,7 +50,7 @@ from ironic_reservations.planner import pick
 _WAITS = 20
 _PAUSE = 0.05
 
-_Verdict = hold_cases.Verdict
+_Verdict = holding.Verdict
 _CODES: Mapping[_Verdict, str] = {
     _Verdict.TAKEN: reasons.HELD_ELSEWHERE,
     _Verdict.CLOSED: reasons.CLOSED_IN_PLACEMENT,
@@ -59,46 +58,41 @@ _CODES: Mapping[_Verdict, str] = {
     _Verdict.BUSY: reasons.BUSY}
 
 
-def class_of(node: mirrored_node.Node) -> str | reasons.Reason:
-    """Return the class of a node in Placement, or the reason for none."""
-    try:
-        return flavors.class_of_node(node.resource_class)
-    except ValueError as exc:
-        return reasons.Reason(
-            node.uuid, reasons.NOT_IN_PLACEMENT,
-            f'cannot be held in Placement: {str(exc).rstrip(".")}')
+def promise_of(reservation: node_reservation.Reservation,
+               node: mirrored_node.Node) -> values.Promise:
+    """Return the promise of a new reservation, with the class of its node.
+
+    :raises Obstacle: Placement can have no such class.
+    """
+    wanted = holding.of_node(values.Promise.of(reservation),
+                                node.resource_class)
+    if isinstance(wanted, holding.Result):
+        raise _obstacle(wanted, node.uuid)
+    return wanted
 
 
-def intend(engine: Engine, connection: sa.Connection, class_name: str,
-           reservation: node_reservation.Reservation) -> holds.Hold:
-    """Write the row of the hold of a new reservation, in its transaction."""
-    return hold_cases.intend(
-        engine, connection, _promise(reservation).of_class(class_name),
-        supersede=True, state=holds.HoldState.PROMISING)
-
-
-def hold(engine: Engine, intended: holds.Hold,
-         reservation: node_reservation.Reservation) -> reasons.Reason | None:
+def hold(engine: Engine, intended: values.Hold,
+         promise: values.Promise) -> None:
     """Hold the node of a new reservation.
 
-    :returns: the obstacle; then the reservation has been ended.
-    :raises PlacementUnavailable: Placement does not answer; then the
-        reservation has been ended, too.
+    :raises Obstacle: the node cannot be held; the reservation has been ended.
+    :raises PlacementUnavailable: Placement does not answer; the reservation
+        has been ended.
     """
-    return _obstacle(hold_cases.complete(engine, intended,
-                                         reservation.instance_uuid),
-                     reservation.node_uuid)
+    result = holding.complete(engine, intended, promise.instance_uuid)
+    if not result.secured:
+        raise _obstacle(result, promise.node_uuid)
 
 
 def ensure(engine: Engine,
-           reservation: node_reservation.Reservation) -> reasons.Reason | None:
+           reservation: node_reservation.Reservation) -> None:
     """Ensure that the node of an earlier reservation is held.
 
-    :returns: the obstacle; then the reservation has been ended.
+    :raises Obstacle: the node cannot be held; the reservation has been ended.
     :raises Conflict: the reservation is gone.
     """
     if reservation.state is not node_reservation.State.RESERVED:
-        return None
+        return
     for _ in range(_WAITS):
         with engine.database.read() as connection:
             still = db_reservations.read_by_uuid(connection,
@@ -110,13 +104,13 @@ def ensure(engine: Engine,
                 connection, (reservation.node_uuid,), with_traits=False
             ).get(reservation.node_uuid)
         if not _is_made(still, reservation) or node is None or any(
-                row.state is holds.HoldState.PROMISING
-                and hold_recovery.recover_one(engine, row) is not None
+                row.state is values.HoldState.PROMISING
+                and recovery.recover_one(engine, row) is not None
                 for row in there):
             raise db_connection.Conflict('the reservation has changed')
-        if any(row.state is holds.HoldState.ACTIVE for row in there):
-            return None
-        result = hold_cases.hold_node(engine, _promise(reservation),
+        if any(row.state is values.HoldState.ACTIVE for row in there):
+            return
+        result = holding.hold_node(engine, values.Promise.of(reservation),
                                       node.resource_class)
         if result.verdict is not _Verdict.BUSY:
             break
@@ -126,12 +120,10 @@ def ensure(engine: Engine,
             f'The reservation {reservation.uuid} exists, and its node '
             f'{reservation.node_uuid} is being held in Placement at this '
             'moment. Try again.')
-    obstacle = _obstacle(result, reservation.node_uuid)
-    if obstacle is not None:
+    if not result.secured:
         _end(engine, reservation)
-    else:
-        _check_there(engine, reservation)
-    return obstacle
+        raise _obstacle(result, reservation.node_uuid)
+    _check_there(engine, reservation)
 
 
 def _check_there(engine: Engine,
@@ -173,7 +165,7 @@ def without_room(engine: Engine,
                if uuid not in ours
                and node.provision_state == node_condition.AVAILABLE
                and request.resource_class in (None, node.resource_class)
-               and isinstance(name := class_of(node), str)}
+               and (name := flavors.class_or_none(node.resource_class))}
     client = hold_calls.client(engine)
     may = set(client.consumer(request.instance_uuid).allocations)
     for name in sorted(set(classes.values())):
@@ -182,12 +174,6 @@ def without_room(engine: Engine,
     return {uuid: reasons.Reason(
         uuid, reasons.HELD_ELSEWHERE, 'has no room left in Placement')
         for uuid in classes if uuid not in may}
-
-
-def _promise(reservation: node_reservation.Reservation) -> holds.Promise:
-    return holds.Promise(
-        reservation.uuid, reservation.node_uuid, reservation.instance_uuid,
-        reservation.project_id, reservation.user_id)
 
 
 def _end(engine: Engine, reservation: node_reservation.Reservation) -> None:
@@ -201,17 +187,6 @@ def _end(engine: Engine, reservation: node_reservation.Reservation) -> None:
                                 lifecycle.End.NODE_TAKEN)
 
 
-def _obstacle(result: hold_cases.Result,
-              node_uuid: str) -> reasons.Reason | None:
-    if result.verdict in (_Verdict.HELD, _Verdict.INSTANCE):
-        return None
-    sentences = {
-        _Verdict.TAKEN: 'is held in Placement by '
-                        + ', '.join(result.consumers),
-        _Verdict.CLOSED: 'is closed in Placement, so that Nova offers it to '
-                         'nobody',
-        _Verdict.UNKNOWN: 'cannot be held in Placement: '
-                          + result.said.rstrip('.'),
-        _Verdict.BUSY: 'is being changed in Placement by another request'}
-    return reasons.Reason(node_uuid, _CODES[result.verdict],
-                          sentences[result.verdict])
+def _obstacle(result: holding.Result, node_uuid: str) -> feature.Obstacle:
+    return feature.Obstacle(reasons.Reason(
+        node_uuid, _CODES[result.verdict], result.obstacle()))

@@ -31,8 +31,8 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import placement
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.placement import consumers
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.holds import consumers
+from ironic_reservations.features.placement.holds import values
 
 _T = TypeVar('_T')
 
@@ -64,23 +64,32 @@ def deadline(engine: Engine) -> datetime.datetime:
         seconds=2 * (conf.timeout or _NO_TIMEOUT) + conf.grace)
 
 
-def in_time(engine: Engine, hold: holds.Hold) -> bool:
+def in_time(engine: Engine, hold: values.Hold) -> bool:
     """Return whether another request may be begun for a hold."""
     conf = engine.conf.placement
     return engine.clock() <= hold.deadline - datetime.timedelta(
         seconds=(conf.timeout or _NO_TIMEOUT) + conf.grace)
 
 
-def patiently(engine: Engine, hold: holds.Hold,
-              write: Callable[[], answers.Answer]) -> answers.Answer:
-    """Write, and retry after concurrent writes."""
+def repeat(write: Callable[[], answers.Answer], conflict: answers.Outcome,
+           may_continue: Callable[[], bool] = lambda: True
+           ) -> answers.Answer:
+    """Write, and write again after concurrent writes of others.
+
+    :param conflict: the outcome of a write after another one.
+    """
     for _ in range(_TIMES):
         answer = write()
-        if answer.outcome is not answers.Outcome.AGAIN or not in_time(
-                engine, hold):
+        if answer.outcome is not conflict or not may_continue():
             break
         time.sleep(random.uniform(*_PAUSES))
     return answer
+
+
+def patiently(engine: Engine, hold: values.Hold,
+              write: Callable[[], answers.Answer]) -> answers.Answer:
+    """Write allocations, as long as there is time for a hold."""
+    return repeat(write, answers.Outcome.AGAIN, lambda: in_time(engine, hold))
 
 
 def in_parts(work: Sequence[_T]) -> Iterator[Sequence[_T]]:
@@ -89,7 +98,7 @@ def in_parts(work: Sequence[_T]) -> Iterator[Sequence[_T]]:
         yield work[start:start + _IN_ONE_WRITE]
 
 
-def wanted(hold: holds.Hold,
+def wanted(hold: values.Hold,
            generation: int | None) -> placement.AllocationRequest:
     """Return the allocations of a hold."""
     return placement.AllocationRequest(
@@ -97,31 +106,31 @@ def wanted(hold: holds.Hold,
         hold.user_id, generation, consumers.TYPE)
 
 
-def nothing(hold: holds.Hold,
+def nothing(hold: values.Hold,
             generation: int | None) -> placement.AllocationRequest:
     """Return empty allocations for the consumer of a hold."""
     return placement.AllocationRequest({}, hold.project_id, hold.user_id,
                                        generation, consumers.TYPE)
 
 
-def put(engine: Engine, hold: holds.Hold) -> answers.Answer:
+def put(engine: Engine, hold: values.Hold) -> answers.Answer:
     """Write a hold for the first time."""
     return patiently(engine, hold, lambda: client(engine).put_allocations(
         hold.consumer_uuid, wanted(hold, None)))
 
 
-def put_all(engine: Engine, new: Sequence[holds.Hold]) -> answers.Answer:
+def put_all(engine: Engine, new: Sequence[values.Hold]) -> answers.Answer:
     """Write several holds for the first time, all or none."""
     return patiently(engine, new[0], lambda: client(engine).post_allocations(
         {hold.consumer_uuid: wanted(hold, None) for hold in new}))
 
 
-def is_there(engine: Engine, hold: holds.Hold) -> bool:
+def is_there(engine: Engine, hold: values.Hold) -> bool:
     """Return whether a hold is in Placement now."""
     return bool(client(engine).consumer(hold.consumer_uuid).allocations)
 
 
-def fence_new(engine: Engine, hold: holds.Hold) -> bool:
+def fence_new(engine: Engine, hold: values.Hold) -> bool:
     """Make a late first write fail; return whether it will.
 
     NOTE: an empty consumer remains, which Placement does not show.
@@ -137,7 +146,7 @@ def fence_new(engine: Engine, hold: holds.Hold) -> bool:
     raise errors.PlacementUnavailable(answer.said)
 
 
-def fence_move(engine: Engine, hold: holds.Hold) -> bool:
+def fence_move(engine: Engine, hold: values.Hold) -> bool:
     """Make a late move fail; return whether the hold is still ours.
 
     :returns: ``False`` if it has been moved.
@@ -152,7 +161,7 @@ def fence_move(engine: Engine, hold: holds.Hold) -> bool:
     raise errors.PlacementUnavailable(answer.said)
 
 
-def remove(engine: Engine, hold: holds.Hold) -> bool:
+def remove(engine: Engine, hold: values.Hold) -> bool:
     """Remove a hold for good; return whether it existed.
 
     :raises PlacementUnavailable: it may or may not be removed.
@@ -170,7 +179,7 @@ def remove(engine: Engine, hold: holds.Hold) -> bool:
 
 
 def remove_all(engine: Engine,
-               written: Sequence[holds.Hold]) -> answers.Answer:
+               written: Sequence[values.Hold]) -> answers.Answer:
     """Remove several holds, all or none.
 
     The holds must have been written only once; Placement refuses if a hold has
@@ -182,7 +191,7 @@ def remove_all(engine: Engine,
             for hold in written}))
 
 
-def _take_from_instance(engine: Engine, hold: holds.Hold) -> bool:
+def _take_from_instance(engine: Engine, hold: values.Hold) -> bool:
     """Remove only the moved allocation from an instance.
 
     NOTE: Nova may have moved the instance to another host, or have claimed the

@@ -19,6 +19,7 @@ import datetime
 import enum
 
 from ironic_reservations.model import inventories
+from ironic_reservations.model import node_reservation
 
 
 class HoldState(enum.StrEnum):
@@ -102,6 +103,13 @@ class Promise:
     user_id: str | None
     amounts: inventories.Amounts | None = None
     exclusive: bool = True
+
+    @classmethod
+    def of(cls, reservation: node_reservation.Reservation) -> Promise:
+        """Return the promise of a reservation."""
+        return cls(reservation.uuid, reservation.node_uuid,
+                   reservation.instance_uuid, reservation.project_id,
+                   reservation.user_id)
 
     def of_class(self, class_name: str) -> Promise:
         """Return the promise of a node with one of a class."""

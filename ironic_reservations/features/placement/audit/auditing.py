@@ -25,31 +25,31 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 from typing import TypeVar
-import uuid as uuid_module
 
 from ironic_reservations.clouds import placement
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.features.placement import compute_hosts
-from ironic_reservations.features.placement import consumers
-from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement import hold_rows as db_holds
-from ironic_reservations.features.placement import lease_provider_audit
-from ironic_reservations.features.placement import providers_seen
-from ironic_reservations.features.placement import server_audit
-from ironic_reservations.features.placement.decisions import hold_audit
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.audit import compare_hosts
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.audit import lease_providers
+from ironic_reservations.features.placement.audit import providers_seen
+from ironic_reservations.features.placement.audit import servers
+from ironic_reservations.features.placement.holds import calls as hold_calls
+from ironic_reservations.features.placement.holds import consumers
+from ironic_reservations.features.placement.holds import rows as db_holds
+from ironic_reservations.features.placement.holds import values
 from ironic_reservations.model import mirrored_node
 
-_NAMESPACE = uuid_module.UUID('7c0f5f1e-5a63-4b0c-8d7c-5f6a1f0b9d34')
+Difference = differences.Difference
 
 #: The usage of a host by class, as far as requests for all hosts show it.
 _Used = Mapping[str, int]
 #: The usage of a node that is free, or not known to be used.
 _FREE: _Used = {}
 _Seen = dict[str, providers_seen.Seen]
-_Row = TypeVar('_Row', holds.Hold, holds.Promise)
+_Row = TypeVar('_Row', values.Hold, values.Promise)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,17 +60,21 @@ class Report:
     :ivar looked_at: the number of nodes that were checked one by one.
     :ivar in_work: the number of these that are being changed, so that they
         could not be compared.
+    :ivar repairs: the reason for which each difference remains, in words;
+        empty if it is repaired; ``None``: no repairs were requested.
     """
 
     nodes: int
     looked_at: int
     in_work: int
-    differences: tuple[hold_audit.Difference, ...]
+    differences: tuple[Difference, ...]
+    repairs: Mapping[Difference, str] | None = None
 
     @property
-    def clean(self) -> bool:
-        """Whether everything agrees."""
-        return not self.differences
+    def remaining(self) -> tuple[Difference, ...]:
+        """The differences that are not repaired."""
+        return tuple(each for each in self.differences
+                     if self.repairs is None or self.repairs[each])
 
 
 def audit(engine: Engine, everything: bool = False) -> Report:
@@ -84,26 +88,26 @@ def audit(engine: Engine, everything: bool = False) -> Report:
     # Hosts that are no longer mirrored, but still in Placement.
     for uuid in seen.keys() & there.keys() - hosts.keys():
         if seen[uuid].kind is not providers_seen.Kind.LEASE_PROVIDER:
-            hosts[uuid] = hold_audit.Host(
+            hosts[uuid] = compare_hosts.Host(
                 uuid, seen[uuid].kind is providers_seen.Kind.NODE)
     used = _used(engine, hosts, there)
     suspects = [uuid for uuid in sorted(hosts) if everything or _suspect(
         hosts[uuid], there.get(uuid), used.get(uuid), seen.get(uuid))]
-    found: list[hold_audit.Difference] = []
+    found: list[Difference] = []
     now: _Seen = {}
     in_work = 0
     for uuid in suspects:
         view = check_host(engine, uuid, hosts[uuid].exclusive)
-        differences = hold_audit.compare(view)
-        found += differences
+        of_host = compare_hosts.compare(view)
+        found += of_host
         in_work += bool(view.in_work)
-        if uuid in there and not differences and not view.in_work and (
+        if uuid in there and not of_host and not view.in_work and (
                 view.host.class_name is not None or not view.host.exclusive):
             now[uuid] = _as_seen(view.host, there[uuid], used.get(uuid))
-    differences, children = lease_provider_audit.find(engine, there, seen,
-                                                      everything)
-    found += differences
-    found += server_audit.find(engine, {
+    of_leases, children = lease_providers.find(engine, there, seen,
+                                                    everything)
+    found += of_leases
+    found += servers.find(engine, {
         uuid: host.node.name for uuid, host in hosts.items()
         if not host.exclusive and host.node is not None and host.node.name})
     _remember(engine, {uuid: one for uuid, one in {**now, **children}.items()
@@ -112,14 +116,15 @@ def audit(engine: Engine, everything: bool = False) -> Report:
                   len(suspects), in_work, tuple(found))
 
 
-def check_host(engine: Engine, uuid: str, exclusive: bool) -> hold_audit.View:
+def check_host(engine: Engine, uuid: str,
+               exclusive: bool) -> compare_hosts.View:
     """Check one host.
 
     :param exclusive: whether it is, or was, a node of Ironic.
     """
     before = read_host(engine, uuid, exclusive)
     view = _view(engine, before)
-    if hold_audit.compare(view):
+    if compare_hosts.compare(view):
         # The reads are not of one moment, so a difference has to be found
         # twice.
         view = _view(engine, before)
@@ -136,7 +141,8 @@ def check_host(engine: Engine, uuid: str, exclusive: bool) -> hold_audit.View:
     return view
 
 
-def read_host(engine: Engine, uuid: str, exclusive: bool) -> hold_audit.Host:
+def read_host(engine: Engine, uuid: str,
+              exclusive: bool) -> compare_hosts.Host:
     """Return the present state of a host in our database.
 
     :param exclusive: whether it is, or was, a node of Ironic.
@@ -149,16 +155,16 @@ def read_host(engine: Engine, uuid: str, exclusive: bool) -> hold_audit.Host:
 
 
 def _host(uuid: str, exclusive: bool, node: mirrored_node.Node | None,
-          held: Iterable[holds.Hold],
-          promises: Iterable[holds.Promise]) -> hold_audit.Host:
-    return hold_audit.Host(
+          held: Iterable[values.Hold],
+          promises: Iterable[values.Promise]) -> compare_hosts.Host:
+    return compare_hosts.Host(
         uuid, exclusive,
         None if node is None or node.compute is exclusive else node,
         tuple(held), tuple(promise for promise in promises
                            if promise.exclusive is exclusive))
 
 
-def _read(engine: Engine) -> tuple[_Seen, dict[str, hold_audit.Host]]:
+def _read(engine: Engine) -> tuple[_Seen, dict[str, compare_hosts.Host]]:
     with engine.database.snapshot() as connection:
         seen = providers_seen.read(connection)
         held = _by_host(db_holds.read_all(connection))
@@ -180,7 +186,7 @@ def _by_host(rows: Iterable[_Row]) -> dict[str, list[_Row]]:
     return found
 
 
-def _used(engine: Engine, hosts: Mapping[str, hold_audit.Host],
+def _used(engine: Engine, hosts: Mapping[str, compare_hosts.Host],
           there: Collection[str]) -> dict[str, _Used]:
     """Return usages; for nodes, whether they are free, class by class."""
     found: dict[str, _Used] = {}
@@ -196,23 +202,23 @@ def _used(engine: Engine, hosts: Mapping[str, hold_audit.Host],
     return found
 
 
-def _view(engine: Engine, host: hold_audit.Host) -> hold_audit.View:
+def _view(engine: Engine, host: compare_hosts.Host) -> compare_hosts.View:
     if host.exclusive and host.in_work:
-        return hold_audit.View(host, host.in_work)
+        return compare_hosts.View(host, host.in_work)
     client = hold_calls.client(engine)
     allocated = client.allocated(host.uuid)
     if allocated is None:
-        return hold_audit.View(host, host.in_work)
+        return compare_hosts.View(host, host.in_work)
     # The servers on a compute host may change while it is read.
     usages = (allocated.usages if allocated.steady or host.exclusive else {})
     known = {row.consumer_uuid for row in host.held}
-    return hold_audit.View(
+    return compare_hosts.View(
         host, host.in_work, allocated.consumers,
         consumers.strays(engine, allocated.consumers.keys() - known), usages,
         _totals(client, host, usages))
 
 
-def _totals(client: placement.Placement, host: hold_audit.Host,
+def _totals(client: placement.Placement, host: compare_hosts.Host,
             usages: _Used) -> dict[str, int]:
     """Return the inventory totals by class.
 
@@ -228,7 +234,7 @@ def _totals(client: placement.Placement, host: hold_audit.Host,
         for name, offer in offered.by_class.items()}
 
 
-def _suspect(host: hold_audit.Host, provider: placement.Provider | None,
+def _suspect(host: compare_hosts.Host, provider: placement.Provider | None,
              used: _Used | None, seen: providers_seen.Seen | None) -> bool:
     """Return whether a host has to be checked."""
     if provider is None:
@@ -241,7 +247,7 @@ def _suspect(host: hold_audit.Host, provider: placement.Provider | None,
     return bool(host.in_work) or seen != _as_seen(host, provider, used)
 
 
-def _as_seen(host: hold_audit.Host, provider: placement.Provider,
+def _as_seen(host: compare_hosts.Host, provider: placement.Provider,
              used: _Used | None) -> providers_seen.Seen:
     """Return the state of a host that is in order.
 
@@ -253,11 +259,10 @@ def _as_seen(host: hold_audit.Host, provider: placement.Provider,
              sorted((promise.owner, promise.amounts)
                     for promise in host.promises),
              None if used is None else sorted(used.items()))
-    return providers_seen.Seen(
+    return providers_seen.Seen.of(
         provider.generation,
         (providers_seen.Kind.NODE if host.exclusive
-         else providers_seen.Kind.COMPUTE_HOST),
-        str(uuid_module.uuid5(_NAMESPACE, repr(state))))
+         else providers_seen.Kind.COMPUTE_HOST), state)
 
 
 def _remember(engine: Engine, seen: Mapping[str, providers_seen.Seen],

@@ -26,7 +26,7 @@ import secrets
 import uuid as uuid_module
 
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.placement import hold_rows as db_holds
+from ironic_reservations.features.placement.holds import rows as db_holds
 
 #: The type of our consumers, if Placement supports types.
 TYPE = 'BAREMETAL_RESERVATION'

@@ -23,10 +23,10 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
-from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement import hold_recovery
-from ironic_reservations.features.placement import hold_rows as db_holds
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.holds import calls as hold_calls
+from ironic_reservations.features.placement.holds import rows as db_holds
+from ironic_reservations.features.placement.holds import transitions
+from ironic_reservations.features.placement.holds import values
 
 LOG = log.getLogger(__name__)
 
@@ -46,18 +46,18 @@ def release(engine: Engine, owners: Collection[str]) -> bool:
     return take_back(engine, owners)
 
 
-def give_up(engine: Engine, held: holds.Hold) -> bool:
+def give_up(engine: Engine, held: values.Hold) -> bool:
     """Release one hold, and no other one of its owner.
 
     :returns: whether it is gone; otherwise it will be released later, or has
         changed.
     :raises DatabaseUnavailable: nothing was changed.
     """
-    def attempt() -> holds.Hold | None:
+    def attempt() -> values.Hold | None:
         with engine.database.write() as connection:
             return db_holds.change(
                 connection, held, engine.clock(),
-                state=holds.HoldState.RELEASING,
+                state=values.HoldState.RELEASING,
                 deadline=hold_calls.deadline(engine))
     marked = retry.until_committed(attempt)
     return marked is not None and take_back_one(engine, marked)
@@ -72,27 +72,30 @@ def take_back(engine: Engine, owners: Collection[str]) -> bool:
         return True
     with engine.database.read() as connection:
         left = db_holds.read_of_owners(connection, owners)
-    gone = 0
-    for some in hold_calls.in_parts(left):
-        removed = _remove_all(engine, some)
-        hold_recovery.forget_all(engine, removed)
-        gone += len(removed)
+    gone = sum(_take_back(engine, some)
+               for some in hold_calls.in_parts(left))
     return gone == len(left)
 
 
-def take_back_one(engine: Engine, one: holds.Hold) -> bool:
+def take_back_one(engine: Engine, one: values.Hold) -> bool:
     """Release a hold that has been marked; return whether it is gone."""
-    gone = _remove(engine, one)
-    if gone:
-        hold_recovery.forget(engine, one)
-    return gone
+    return bool(_take_back(engine, [one]))
+
+
+def _take_back(engine: Engine, some: Sequence[values.Hold]) -> int:
+    """Release holds that have been marked; return how many are gone."""
+    removed = _remove_all(engine, some)
+    transitions.forget(engine, *removed)
+    return len(removed)
 
 
 def _remove_all(engine: Engine,
-                some: Sequence[holds.Hold]) -> list[holds.Hold]:
+                some: Sequence[values.Hold]) -> list[values.Hold]:
     """Remove holds that have been marked; return the removed ones."""
-    together = [one for one in some
-                if _may_be_removed(one) and not one.handed]
+    # An unconfirmed hold may be being written until its deadline.
+    marked = [one for one in some if one.confirmed
+              and one.state is values.HoldState.RELEASING]
+    together = [one for one in marked if not one.handed]
     if len(together) > 1:
         answer = hold_calls.remove_all(engine, together)
         if answer.outcome is answers.Outcome.UNCERTAIN:
@@ -102,20 +105,13 @@ def _remove_all(engine: Engine,
                         {'count': len(some), 'why': answer.said})
             return []
         if answer.done:
-            some = [one for one in some if one not in together]
-            return [*together, *(one for one in some if _remove(engine, one))]
-    return [one for one in some if _remove(engine, one)]
+            return together + [one for one in marked
+                               if one.handed and _remove(engine, one)]
+    return [one for one in marked if _remove(engine, one)]
 
 
-def _may_be_removed(one: holds.Hold) -> bool:
-    # An unconfirmed hold may be being written until its deadline.
-    return one.state is holds.HoldState.RELEASING and one.confirmed
-
-
-def _remove(engine: Engine, one: holds.Hold) -> bool:
+def _remove(engine: Engine, one: values.Hold) -> bool:
     """Remove a hold that has been marked; return whether it is gone."""
-    if not _may_be_removed(one):
-        return False
     try:
         hold_calls.remove(engine, one)
     except errors.PlacementUnavailable as exc:

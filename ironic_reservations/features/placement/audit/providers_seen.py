@@ -24,6 +24,7 @@ from collections.abc import Mapping
 import dataclasses
 import datetime
 import enum
+import uuid as uuid_module
 
 import sqlalchemy as sa
 
@@ -33,6 +34,7 @@ from ironic_reservations.db import tables
 _s = tables.providers_seen.c
 #: The maximum number of rows in one statement.
 _BATCH = 500
+_NAMESPACE = uuid_module.UUID('7c0f5f1e-5a63-4b0c-8d7c-5f6a1f0b9d34')
 
 
 class Kind(enum.StrEnum):
@@ -57,6 +59,15 @@ class Seen:
     generation: int
     kind: Kind
     fingerprint: str | None
+
+    @classmethod
+    def of(cls, generation: int, kind: Kind, compared: object) -> Seen:
+        """Return the state of a provider that is in order.
+
+        :param compared: all values that it was compared with.
+        """
+        return cls(generation, kind,
+                   str(uuid_module.uuid5(_NAMESPACE, repr(compared))))
 
 
 _SEEN = store.Rows(Seen, tables.providers_seen, 'a provider')

@@ -22,13 +22,12 @@ from collections.abc import Mapping
 import dataclasses
 import functools
 
-from ironic_reservations.features.placement.decisions import hold_audit
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
-)
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.features.placement.lease_providers import names
 
-Difference = hold_audit.Difference
-Kind = hold_audit.Kind
+Difference = differences.Difference
+Kind = differences.Kind
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Rows:
         found: dict[str, dict[str, int]] = {}
         for ident, counts in self.counts.items():
             for host, count in counts.items():
-                found.setdefault(host, {})[machine.class_of(ident)] = count
+                found.setdefault(host, {})[names.class_of(ident)] = count
         return found
 
 
@@ -84,7 +83,7 @@ def compare(rows: Rows, offered: Mapping[str, Offered],
              for difference in _of_host(rows, host, there)]
     named = {difference.reservation_id for difference in found}
     left = {ident for name in classes
-            if (ident := machine.reservation_of(name)) is not None}
+            if (ident := names.reservation_of(name)) is not None}
     for ident in sorted((left | (flavors or frozenset())) - named
                         - rows.counts.keys() - rows.in_work):
         found.append(Difference(
@@ -105,7 +104,7 @@ def _of_host(rows: Rows, host: str, there: Offered) -> Iterator[Difference]:
     expected = rows.of_host(host)
     offers = there.offers or {}
     for name in sorted({*expected, *offers}):
-        ident = machine.reservation_of(name)
+        ident = names.reservation_of(name)
         if ident is None or ident in rows.in_work:
             continue
         if name not in expected:

@@ -26,31 +26,13 @@ import dataclasses
 import enum
 import re
 
+from ironic_reservations.features.placement.lease_providers import names
 from ironic_reservations.model import flavors
-
-PREFIX = 'CUSTOM_RESERVATION_'
-#: The prefix of the names of our flavors; Blazar has another prefix.
-FLAVOR_PREFIX = 'lease-reservation:'
 
 SIZES = frozenset({flavors.VCPU, flavors.MEMORY_MB, flavors.DISK_GB})
 
-_OF_A_CLASS = re.compile('_'.join(
-    f'([0-9A-F]{{{length}}})' for length in (8, 4, 4, 4, 12)))
 _RESOURCES = re.compile(r'resources[a-zA-Z0-9_-]{0,64}:(.*)', re.DOTALL)
 _ASKED = re.compile(r'resources[a-zA-Z0-9_-]{0,64}:.')
-
-
-def class_of(reservation_id: str) -> str:
-    """Return the class of a lease reservation."""
-    return PREFIX + reservation_id.upper().replace('-', '_')
-
-
-def reservation_of(class_name: str) -> str | None:
-    """Return the id in the name of a class; ``None`` for others."""
-    match = _OF_A_CLASS.fullmatch(class_name.removeprefix(PREFIX))
-    if match is None or not class_name.startswith(PREFIX):
-        return None
-    return '-'.join(match.groups()).lower()
 
 
 class Servers(enum.Enum):
@@ -127,7 +109,7 @@ class Desired:
     @property
     def class_name(self) -> str:
         """The class in Placement."""
-        return class_of(self.reservation_id)
+        return names.class_of(self.reservation_id)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -270,10 +252,10 @@ def extra_specs(reservation_id: str, flavor: DesiredFlavor,
     kept = {key: value for key, value in flavor.extra_specs.items()
             if (match := _RESOURCES.fullmatch(key)) is None
             or match.group(1) not in flavor.covered | {
-                class_of(reservation_id)}}
+                names.class_of(reservation_id)}}
     sizes = {flavors.VCPU: flavor.vcpus, flavors.MEMORY_MB: flavor.memory_mb,
              flavors.DISK_GB: flavor.disk_gb}
-    specs = {**kept, f'resources:{class_of(reservation_id)}': '1',
+    specs = {**kept, f'resources:{names.class_of(reservation_id)}': '1',
              **{f'resources:{name}': '0' for name in sizes
                 if name in flavor.covered}}
     of_the_host = any(amount and name not in flavor.covered

@@ -16,7 +16,7 @@ It is for instances that are older than the class of their node, and safe while
 the cloud runs: each write names the generations that were read, no other
 consumer gets a node in between, and allocations of others are kept. If it is
 interrupted, the next run continues; see
-:mod:`ironic_reservations.features.placement.decisions.class_heal`.
+:mod:`ironic_reservations.features.placement.class_heal.verdicts`.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
-from ironic_reservations.features.placement import consumers
-from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement import holds
-from ironic_reservations.features.placement.decisions import class_heal
+from ironic_reservations.features.placement.class_heal import verdicts
+from ironic_reservations.features.placement.holds import calls as hold_calls
+from ironic_reservations.features.placement.holds import consumers
+from ironic_reservations.features.placement.holds import holding
 from ironic_reservations.model import flavors
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import time_text
@@ -54,7 +54,7 @@ GIVEN = 'ironic-reservations placement heal'
 _ROUNDS = 24
 _PAUSES = (0.005, 0.05)
 
-_Step = class_heal.Step
+_Step = verdicts.Step
 
 
 class UnderWay(Exception):
@@ -92,7 +92,7 @@ class Result:
         """Whether another run may change the node."""
         return self.outcome is Outcome.TO_HEAL or (
             self.outcome is Outcome.LEFT
-            and self.reason == class_heal.Reason.IN_WORK.value)
+            and self.reason == verdicts.Reason.IN_WORK.value)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,7 +102,7 @@ class _Observed:
     :ivar others: the consumers of the node, except the instance and our holds.
     """
 
-    view: class_heal.View
+    view: verdicts.View
     generation: int
     instance: placement.Consumer
     others: Mapping[str, placement.Consumer]
@@ -126,14 +126,9 @@ def nodes(engine: Engine,
 
 def collisions(there: Iterable[mirrored_node.Node]) -> dict[str, list[str]]:
     """Return resource classes that are one class in Placement."""
-    fit = set()
-    for node in there:
-        try:
-            flavors.class_of_node(node.resource_class)
-        except ValueError:
-            continue
-        fit.add(node.resource_class or '')
-    return flavors.collisions(fit)
+    return flavors.collisions({
+        node.resource_class for node in there
+        if node.resource_class and flavors.class_or_none(node.resource_class)})
 
 
 def heal(engine: Engine, there: Iterable[mirrored_node.Node], apply: bool,
@@ -150,7 +145,7 @@ def heal(engine: Engine, there: Iterable[mirrored_node.Node], apply: bool,
     owner = str(uuid_module.uuid4())
     if not apply:
         for node in there:
-            yield _result(node, class_heal.judge(
+            yield _result(node, verdicts.judge(
                 _observe(engine, node, skip_unallocated).view))
         return
     _claim(engine, owner)
@@ -206,7 +201,7 @@ def _observe(engine: Engine, node: mirrored_node.Node,
     ours = frozenset(each for each in on_node if consumers.is_ours(each))
     others = {each: client.consumer(each) for each
               in on_node.keys() - ours - {node.instance_uuid}}
-    return _Observed(class_heal.View(
+    return _Observed(verdicts.View(
         node, None if there is None else there.by_class, on_node,
         elsewhere=bool(instance.allocations.keys() - {node.uuid}), ours=ours,
         given=frozenset(each for each, there in others.items()
@@ -215,11 +210,11 @@ def _observe(engine: Engine, node: mirrored_node.Node,
         0 if there is None else there.generation, instance, others)
 
 
-def _result(node: mirrored_node.Node, verdict: class_heal.Verdict,
+def _result(node: mirrored_node.Node, verdict: verdicts.Verdict,
             steps: int = 0) -> Result:
     if isinstance(verdict.what, _Step):
         return Result(node, Outcome.TO_HEAL, verdict.what.value, verdict.said)
-    if verdict.what not in class_heal.FINE:
+    if verdict.what not in verdicts.FINE:
         outcome = Outcome.LEFT
     else:
         outcome = Outcome.HEALED if steps else Outcome.FINE
@@ -248,13 +243,13 @@ class _Healing:
         steps, said = 0, ''
         for _ in range(_ROUNDS):
             seen = _observe(self._engine, node, self._skip_unallocated)
-            verdict = class_heal.judge(seen.view)
+            verdict = verdicts.judge(seen.view)
             if steps or isinstance(verdict.what, _Step):
                 # Read after Placement, to notice a deleted instance.
                 again = self._ironic_says(node)
                 if again is None:
-                    return _result(node, class_heal.Verdict(
-                        class_heal.Reason.GONE,
+                    return _result(node, verdicts.Verdict(
+                        verdicts.Reason.GONE,
                         said='The node is gone from Ironic.'))
                 if again != node:
                     node = again
@@ -272,7 +267,7 @@ class _Healing:
                   and not seen.instance.allocations):
                 self.uncertain = True
                 return Result(
-                    node, Outcome.LEFT, class_heal.Reason.IN_WORK.value,
+                    node, Outcome.LEFT, verdicts.Reason.IN_WORK.value,
                     'The outcome of the first write for the instance is not '
                     f'known: {answer.said} Run it again later.')
             else:
@@ -280,7 +275,7 @@ class _Healing:
                 steps += answer.outcome is answers.Outcome.UNCERTAIN
                 said = answer.said
                 time.sleep(random.uniform(*_PAUSES))
-        return Result(node, Outcome.LEFT, class_heal.Reason.IN_WORK.value,
+        return Result(node, Outcome.LEFT, verdicts.Reason.IN_WORK.value,
                       'Others changed the allocation each time. Run it again. '
                       + said)
 
@@ -289,15 +284,15 @@ class _Healing:
         assert self._engine.ironic is not None
         return self._engine.ironic.node(node.uuid)
 
-    def _take(self, step: class_heal.Step, consumer: str | None,
+    def _take(self, step: verdicts.Step, consumer: str | None,
               seen: _Observed) -> answers.Answer:
         if step is _Step.OPEN:
             return self._client.put_inventories(
                 seen.view.node.uuid, seen.generation,
-                class_heal.published(seen.view))
+                verdicts.published(seen.view))
         if step is _Step.REMOVE:
             assert consumer is not None
-            return self._reshape_to(seen, class_heal.published(seen.view), {
+            return self._reshape_to(seen, verdicts.published(seen.view), {
                 consumer: _wanted(seen, step, seen.others[consumer])})
         return self._reshape(seen)
 
@@ -310,7 +305,7 @@ class _Healing:
             return made
         fresh = not seen.instance.allocations
         wanted = _wanted(seen, _Step.RESHAPE, seen.instance)
-        answer = self._reshape_to(seen, class_heal.reshaped(seen.view), {
+        answer = self._reshape_to(seen, verdicts.reshaped(seen.view), {
             node.instance_uuid: dataclasses.replace(
                 wanted, generation=self._empty) if fresh else wanted})
         if fresh and answer.outcome is answers.Outcome.CONSUMER_CHANGED:
@@ -327,18 +322,18 @@ class _Healing:
                                     inventory, wanted)
 
 
-def _wanted(seen: _Observed, step: class_heal.Step,
+def _wanted(seen: _Observed, step: verdicts.Step,
             there: placement.Consumer) -> placement.AllocationRequest:
     """Return the allocations of a consumer after a step."""
     node = seen.view.node
     wanted = {provider: dict(resources) for provider, resources
               in there.allocations.items()}
-    wanted[node.uuid] = class_heal.allocation(
+    wanted[node.uuid] = verdicts.allocation(
         seen.view, step, wanted.get(node.uuid, {}))
     return placement.AllocationRequest(
         {provider: resources for provider, resources in wanted.items()
          if resources},
-        there.project_id or node.lessee or node.owner or holds.NOBODY,
+        there.project_id or node.lessee or node.owner or holding.NOBODY,
         there.user_id or GIVEN, there.generation, _type_of(there))
 
 

@@ -21,69 +21,19 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
-import enum
 import functools
 
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.holds import values
 from ironic_reservations.model import flavors
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 
+Difference = differences.Difference
+Kind = differences.Kind
+
 #: The maximum number of consumers in a sentence.
 _NAMED = 5
-
-
-class Kind(enum.StrEnum):
-    """The kinds of differences."""
-
-    #: A node is not held although a hold has a row.
-    HOLD_MISSING = 'hold_missing'
-    #: The hold differs from its row, or is of a former class of the node.
-    HOLD_DIFFERS = 'hold_differs'
-    #: The node is promised, but neither held nor used by its instance.
-    UNHELD = 'unheld'
-    #: A hold of ours without a row.
-    ORPHAN = 'orphan'
-    #: The usage exceeds the inventory.
-    OVERALLOCATED = 'overallocated'
-    #: There is usage without a consumer.
-    GHOST = 'ghost'
-    #: The node has no provider.
-    PROVIDER_MISSING = 'provider_missing'
-    #: A deleted node still has a provider.
-    PROVIDER_LEFTOVER = 'provider_leftover'
-    #: A lease of instances has no inventory on a host in Placement.
-    RESERVATION_MISSING = 'reservation_missing'
-    #: The inventory of a lease of instances has another size.
-    RESERVATION_DIFFERS = 'reservation_differs'
-    #: A lease that is over still has an inventory.
-    RESERVATION_LEFTOVER = 'reservation_leftover'
-    #: An active lease has no private flavor in Nova.
-    FLAVOR_MISSING = 'flavor_missing'
-    #: A server uses more of a compute host than Placement counts.
-    UNCOUNTED = 'uncounted'
-    #: A migration that has failed still has allocations.
-    FAILED_MIGRATION = 'failed_migration'
-
-
-@dataclasses.dataclass(frozen=True, order=True)
-class Difference:
-    """A difference.
-
-    :ivar node_uuid: the node; empty if it is not about a node.
-    :ivar detail: a sentence for operators.
-    :ivar reservation_id: of the lease of instances that it is about.
-    :ivar shared: whether it is about a compute host.
-    :ivar resource_class: the class, if it is about one.
-    """
-
-    kind: Kind
-    node_uuid: str
-    consumer_uuid: str | None = None
-    detail: str = dataclasses.field(default='', compare=False)
-    reservation_id: str = ''
-    shared: bool = False
-    resource_class: str = ''
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,24 +49,21 @@ class Host:
     uuid: str
     exclusive: bool = True
     node: mirrored_node.Node | None = None
-    held: tuple[holds.Hold, ...] = ()
-    promises: tuple[holds.Promise, ...] = ()
+    held: tuple[values.Hold, ...] = ()
+    promises: tuple[values.Promise, ...] = ()
 
     @functools.cached_property
     def class_name(self) -> str | None:
         """The class of which Placement should offer one."""
         if self.node is None or not self.exclusive:
             return None
-        try:
-            return flavors.class_of_node(self.node.resource_class)
-        except ValueError:
-            return None
+        return flavors.class_or_none(self.node.resource_class)
 
     @property
     def in_work(self) -> frozenset[str]:
         """The owners of holds that are being changed."""
         return frozenset(hold.owner for hold in self.held
-                         if hold.state is not holds.HoldState.ACTIVE)
+                         if hold.state is not values.HoldState.ACTIVE)
 
     @property
     def needed(self) -> bool:
@@ -126,14 +73,14 @@ class Host:
                 self.class_name is not None
                 and self.node.provision_state == node_condition.AVAILABLE))
 
-    def unheld(self) -> list[holds.Promise]:
+    def unheld(self) -> list[values.Promise]:
         """Return the promises without a hold."""
         owners = {hold.owner for hold in self.held}
         return [] if self.exclusive and owners else [
             promise for promise in self.promises
             if promise.owner not in owners]
 
-    def promise_of(self, hold: holds.Hold) -> holds.Promise | None:
+    def promise_of(self, hold: values.Hold) -> values.Promise | None:
         """Return the promise of a hold.
 
         A hold without a promise is released by the process that ended the
@@ -142,7 +89,7 @@ class Host:
         return next((promise for promise in self.promises
                      if self.exclusive or promise.owner == hold.owner), None)
 
-    def agrees(self, hold: holds.Hold, there: Mapping[str, int]) -> bool:
+    def agrees(self, hold: values.Hold, there: Mapping[str, int]) -> bool:
         """Return whether the allocations of a hold are as promised."""
         if self.class_name is not None:
             return dict(there) == {self.class_name: 1}
@@ -240,7 +187,7 @@ def _about_promises(view: View) -> _Found:
 
 
 def _anybodys(view: View, consumers: Mapping[str, Mapping[str, int]],
-              promise: holds.Promise) -> bool:
+              promise: values.Promise) -> bool:
     """Return whether other instances may get a promised node."""
     node = view.host.node
     return (node is not None and view.host.class_name is not None
@@ -249,7 +196,7 @@ def _anybodys(view: View, consumers: Mapping[str, Mapping[str, int]],
 
 
 def _unheld(consumers: Mapping[str, Mapping[str, int]],
-            unheld: Sequence[holds.Promise], shared: bool) -> str:
+            unheld: Sequence[values.Promise], shared: bool) -> str:
     owner = unheld[0].owner
     if shared:
         return (f'{len(unheld)} of its instances are promised but not held, '

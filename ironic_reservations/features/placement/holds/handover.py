@@ -14,8 +14,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from oslo_log import log
 
 from ironic_reservations import errors
@@ -23,13 +21,13 @@ from ironic_reservations.clouds import placement
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
-from ironic_reservations.features.placement import consumers
-from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement import hold_recovery
-from ironic_reservations.features.placement import hold_release
-from ironic_reservations.features.placement import hold_rows as db_holds
-from ironic_reservations.features.placement import holds as hold_cases
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.holds import calls as hold_calls
+from ironic_reservations.features.placement.holds import consumers
+from ironic_reservations.features.placement.holds import holding
+from ironic_reservations.features.placement.holds import releasing
+from ironic_reservations.features.placement.holds import rows as db_holds
+from ironic_reservations.features.placement.holds import transitions
+from ironic_reservations.features.placement.holds import values
 from ironic_reservations.model import node_reservation
 
 LOG = log.getLogger(__name__)
@@ -42,115 +40,105 @@ _BATCH = 100
 def hand_over(engine: Engine,
               reservation: node_reservation.Reservation) -> None:
     """Move the hold of a reservation to its instance, now or later."""
-    if _wanted(engine):
-        _hand_over(engine, reservation.uuid, reservation.node_uuid,
-                   reservation.instance_uuid, reservation.project_id,
-                   reservation.user_id)
+    if _is_wanted(engine):
+        _hand_over(engine, values.Promise.of(reservation))
 
 
 def hand_over_all(engine: Engine) -> None:
     """Move holds that should have been moved before."""
-    if not _wanted(engine):
+    if not _is_wanted(engine):
         return
     with engine.database.read() as connection:
-        deployed = db_holds.read_deployed(connection, _BATCH)
-    for _, promise in deployed:
-        if promise.instance_uuid is not None and not _hand_over(
-                engine, promise.owner, promise.node_uuid,
-                promise.instance_uuid, promise.project_id, promise.user_id):
+        promises = db_holds.read_deployed(connection, _BATCH)
+    for promise in promises:
+        if not _hand_over(engine, promise):
             # Each of the others would wait for a time-out, too.
             break
 
 
-def _wanted(engine: Engine) -> bool:
-    return (engine.placement is not None
-            and engine.conf.placement.on_deploy == MOVE)
+def _is_wanted(engine: Engine) -> bool:
+    return engine.conf.placement.on_deploy == MOVE
 
 
-def _hand_over(engine: Engine, owner: str, node_uuid: str,
-               instance_uuid: str, project_id: str | None,
-               user_id: str | None) -> bool:
+def _hand_over(engine: Engine, promise: values.Promise) -> bool:
     """Move one hold; return whether Placement answered."""
     try:
-        move(engine, owner, node_uuid, instance_uuid, project_id, user_id)
+        move(engine, promise)
     except (errors.PlacementUnavailable, errors.DatabaseUnavailable,
             errors.Contention) as exc:
         LOG.warning('The hold for the reservation of instance %(instance)s '
                     'could not be moved to it yet, and will be later: '
                     '%(why)s', {
-                        'instance': instance_uuid, 'why': exc})
+                        'instance': promise.instance_uuid, 'why': exc})
         return False
     return True
 
 
-def move(engine: Engine, owner: str, node_uuid: str, instance_uuid: str,
-         project_id: str | None, user_id: str | None) -> hold_cases.Verdict:
+def move(engine: Engine, promise: values.Promise) -> holding.Verdict:
     """Move the hold of a node to its instance, in one transaction.
 
+    :param promise: with an instance.
     :returns: ``INSTANCE``: the instance has the node now; ``HELD``: it does
         not, since it has other allocations; ``BUSY``: the outcome is not known
-        yet; ``UNKNOWN``: the node is not held for that owner.
+        yet; ``UNKNOWN``: the node is not held for that promise.
     :raises PlacementUnavailable: nothing was changed.
     """
-    def attempt() -> holds.Hold | None:
+    instance_uuid = promise.instance_uuid
+    assert instance_uuid is not None
+
+    def attempt() -> values.Hold | None:
         with engine.database.write() as connection:
             # An owner may have old holds of other nodes, about to be released.
             held = next((row for row in db_holds.read_of_node(
-                connection, node_uuid) if row.owner == owner
-                and row.state is holds.HoldState.ACTIVE
+                connection, promise.node_uuid) if row.owner == promise.owner
+                and row.state is values.HoldState.ACTIVE
                 and not row.handed), None)
             return held and db_holds.change(
                 connection, held, engine.clock(),
-                state=holds.HoldState.MOVING, instance_uuid=instance_uuid,
+                state=values.HoldState.MOVING, instance_uuid=instance_uuid,
                 deadline=hold_calls.deadline(engine))
     moving = retry.until_committed(attempt)
     if moving is None:
-        return hold_cases.Verdict.UNKNOWN
+        return holding.Verdict.UNKNOWN
     try:
         there = hold_calls.client(engine).consumer(moving.consumer_uuid)
         if not there.allocations:
-            hold_recovery.forget(engine, moving)
-            return hold_cases.Verdict.UNKNOWN
+            transitions.forget(engine, moving)
+            return holding.Verdict.UNKNOWN
         answer = hold_calls.patiently(
             engine, moving, lambda: hold_calls.client(
-                engine).post_allocations(_handed(
-                    moving, there.generation, instance_uuid,
-                    project_id or hold_cases.NOBODY,
-                    user_id or hold_cases.NOBODY)))
+                engine).post_allocations({
+                    moving.consumer_uuid: hold_calls.nothing(
+                        moving, there.generation),
+                    instance_uuid: placement.AllocationRequest(
+                        {moving.node_uuid: moving.resources},
+                        promise.project_id or holding.NOBODY,
+                        promise.user_id or holding.NOBODY, None,
+                        consumers.INSTANCE)}))
     except errors.PlacementUnavailable:
-        hold_recovery.reactivate(engine, moving)
+        transitions.reactivate(engine, moving)
         raise
     return _moved(engine, moving, instance_uuid, answer)
 
 
-def _handed(hold: holds.Hold, generation: int | None, instance_uuid: str,
-            project_id: str, user_id: str
-            ) -> Mapping[str, placement.AllocationRequest]:
-    return {
-        hold.consumer_uuid: hold_calls.nothing(hold, generation),
-        instance_uuid: placement.AllocationRequest(
-            {hold.node_uuid: hold.resources}, project_id, user_id,
-            None, consumers.INSTANCE)}
-
-
-def _moved(engine: Engine, moving: holds.Hold, instance_uuid: str,
-           answer: answers.Answer) -> hold_cases.Verdict:
+def _moved(engine: Engine, moving: values.Hold, instance_uuid: str,
+           answer: answers.Answer) -> holding.Verdict:
     if answer.done:
-        hold_recovery.hand_over(engine, moving)
-        return hold_cases.Verdict.INSTANCE
+        transitions.hand_over(engine, moving)
+        return holding.Verdict.INSTANCE
     if answer.outcome is answers.Outcome.UNCERTAIN:
-        return hold_cases.Verdict.BUSY
+        return holding.Verdict.BUSY
     if answer.outcome is answers.Outcome.CONSUMER_CHANGED:
         there = hold_calls.client(engine).consumer(instance_uuid)
         if moving.node_uuid in there.allocations:
             # Nova's scheduler has allocated the node to the instance.
-            hold_release.release(engine, [moving.owner])
-            return hold_cases.Verdict.INSTANCE
-    hold_recovery.reactivate(engine, moving)
+            releasing.release(engine, [moving.owner])
+            return holding.Verdict.INSTANCE
+    transitions.reactivate(engine, moving)
     if answer.outcome is answers.Outcome.REFUSED:
         raise errors.PlacementUnavailable(answer.said)
     LOG.warning('The hold of node %(node)s was not moved to the instance '
                 '%(instance)s: %(said)s', {
                     'node': moving.node_uuid, 'instance': instance_uuid,
                     'said': answer.said})
-    return hold_cases.Verdict.HELD
+    return holding.Verdict.HELD

@@ -21,29 +21,24 @@ from oslo_log import log
 from ironic_reservations import errors
 from ironic_reservations.clouds import nova as nova_client
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement import lease_provider_audit
-from ironic_reservations.features.placement import lease_provider_calls
-from ironic_reservations.features.placement.decisions import hold_audit
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
-)
-from ironic_reservations.features.placement.decisions import (
-    server_audit as planner,
-)
+from ironic_reservations.features.placement.audit import compare_servers
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.audit import lease_providers
+from ironic_reservations.features.placement.holds import calls as hold_calls
+from ironic_reservations.features.placement.lease_providers import names
 
 LOG = log.getLogger(__name__)
 
 
 def find(engine: Engine, hosts: Mapping[str, str]
-         ) -> list[hold_audit.Difference]:
+         ) -> list[differences.Difference]:
     """Return the servers and migrations that Placement counts wrongly.
 
     :param hosts: the names of compute hosts by the uuids of their providers.
     """
     if engine.nova is None:
         return []
-    found: list[hold_audit.Difference] = []
+    found: list[differences.Difference] = []
     try:
         # Only hosts with servers or such migrations are read in Placement.
         failed = _failed(engine.nova) if hosts else []
@@ -74,8 +69,8 @@ def _failed(nova: nova_client.Nova) -> list[nova_client.Migration]:
 
 def _compare(engine: Engine, nova: nova_client.Nova, host: str,
              name: str, failed: Iterable[nova_client.Migration]
-             ) -> list[hold_audit.Difference]:
-    servers = [planner.Server(each.uuid, each.vcpus, each.extra_specs)
+             ) -> list[differences.Difference]:
+    servers = [compare_servers.Server(each.uuid, each.vcpus, each.extra_specs)
                for each in _on(nova, name)]
     migrations = {each.uuid: each.server for each in failed
                   if name in each.hosts}
@@ -85,10 +80,10 @@ def _compare(engine: Engine, nova: nova_client.Nova, host: str,
     allocated = client.consumers_on(host)
     if allocated is None:
         return []
-    offered = client.consumers_on(lease_provider_calls.child_of(host)) or {}
-    rows = lease_provider_audit.read(engine)
-    return list(planner.compare(host, servers, allocated, offered, {
-        machine.class_of(ident)
+    offered = client.consumers_on(names.child_of(host)) or {}
+    rows = lease_providers.read(engine)
+    return list(compare_servers.compare(host, servers, allocated, offered, {
+        names.class_of(ident)
         for ident in rows.counts.keys() | rows.in_work}, migrations))
 
 

@@ -18,12 +18,12 @@ from collections.abc import Collection
 from collections.abc import Iterable
 import dataclasses
 
+import sqlalchemy as sa
+
 from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
-)
+from ironic_reservations.features.placement.lease_providers import machine
 from ironic_reservations.model import instance_flavors
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import mirrored_node
@@ -37,12 +37,22 @@ def read(engine: Engine, reservation_id: str,
     :param hosts: the uuids of its hosts.
     """
     with engine.database.read() as connection:
-        wanted = db_instances.read_of_nodes(connection, hosts).get(
+        instances = db_instances.read_of_nodes(connection, hosts).get(
             reservation_id)
-        nodes = db_nodes.read_nodes(connection, hosts, with_traits=False)
-    if wanted is None:
-        return of_hosts(nodes.values())
-    return of_instances(wanted, any(node.compute for node in nodes.values()))
+        return desired(connection, instances, hosts)
+
+
+def desired(connection: sa.Connection,
+            instances: instance_reservations.InstanceReservation | None,
+            hosts: Collection[str]) -> machine.DesiredFlavor:
+    """Return the flavor of a lease reservation.
+
+    :param instances: ``None``: it reserves whole hosts.
+    :param hosts: the uuids of its hosts.
+    """
+    nodes = db_nodes.read_nodes(connection, hosts, with_traits=False).values()
+    return (of_hosts(nodes) if instances is None else
+            of_instances(instances, any(node.compute for node in nodes)))
 
 
 def of_instances(wanted: instance_reservations.InstanceReservation,

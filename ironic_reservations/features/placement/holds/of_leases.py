@@ -21,16 +21,15 @@ import dataclasses
 from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine.lease_cycle import context as lease_context
-from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement import hold_rows as db_holds
-from ironic_reservations.features.placement import holds as hold_cases
-from ironic_reservations.features.placement.decisions import holds
-from ironic_reservations.model import flavors
+from ironic_reservations.features.placement.holds import calls as hold_calls
+from ironic_reservations.features.placement.holds import holding
+from ironic_reservations.features.placement.holds import rows as db_holds
+from ironic_reservations.features.placement.holds import values
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
 
 _Unready = lease_context.Unready
-_Verdict = hold_cases.Verdict
+_Verdict = holding.Verdict
 
 
 def take(context: lease_context.Context,
@@ -51,7 +50,7 @@ def take(context: lease_context.Context,
         promises = db_holds.read_promises_of(
             connection, [booking.id for booking in bookings])
     refused: dict[int, _Unready] = {}
-    wanted: list[tuple[leases.NodeBooking, holds.Promise]] = []
+    wanted: list[tuple[leases.NodeBooking, values.Promise]] = []
     for booking in bookings:
         promise, node = promises.get(booking.id), seen[booking.node_uuid]
         if promise is None or promise.node_uuid != booking.node_uuid:
@@ -67,10 +66,10 @@ def take(context: lease_context.Context,
     for number, some in enumerate(parts):
         if not context.holds():
             raise lease_context.Lost(context.lease_id)
-        results: dict[str, hold_cases.Result] = {}
+        results: dict[str, holding.Result] = {}
         failed: _Unready | None = None
         try:
-            hold_cases.hold_all(engine, [one for _, one in some], results)
+            holding.hold_all(engine, [one for _, one in some], results)
         except errors.PlacementUnavailable as exc:
             failed = _Unready(f'cannot be held: {exc}')
         refused.update({booking.id: why for booking, one in some if (
@@ -84,45 +83,25 @@ def take(context: lease_context.Context,
     return refused
 
 
-def _wants(promise: holds.Promise,
-           node: mirrored_node.Node) -> holds.Promise | _Unready:
+def _wants(promise: values.Promise,
+           node: mirrored_node.Node) -> values.Promise | _Unready:
     """Return a promise with its needs of a host, or the obstacle."""
     if node.compute:
         return promise if promise.amounts is not None else _Unready(
             'is shared by instances, so that nobody can have all of it', True)
-    try:
-        class_name = flavors.class_of_node(node.resource_class)
-    except ValueError as exc:
-        return _Unready(
-            f'cannot be held in Placement: {str(exc).rstrip(".")}', True)
-    return dataclasses.replace(promise.of_class(class_name),
-                               instance_uuid=node.instance_uuid)
+    wanted = holding.of_node(promise, node.resource_class)
+    if isinstance(wanted, holding.Result):
+        return _Unready(wanted.obstacle(), True)
+    return dataclasses.replace(wanted, instance_uuid=node.instance_uuid)
 
 
-def _unheld(booking: leases.NodeBooking, promise: holds.Promise,
-            result: hold_cases.Result) -> _Unready | None:
+def _unheld(booking: leases.NodeBooking, promise: values.Promise,
+            result: holding.Result) -> _Unready | None:
     """Return the reason why a host is not held; ``None``: it is held."""
-    match result.verdict:
-        case _Verdict.HELD | _Verdict.INSTANCE:
-            return None
-        case _Verdict.BUSY:
-            return _Unready('is still being changed in Placement')
-        case _Verdict.TAKEN if promise.exclusive:
-            return _Unready('is held in Placement by '
-                          + ', '.join(result.consumers), True)
-        case _Verdict.TAKEN:
-            others = len(result.consumers)
-            return _Unready(
-                'has too little left in Placement, where '
-                f'{others} other{"s" * (others > 1)} '
-                f'{"has" if others == 1 else "have"} of it, such as '
-                + result.consumers[0], True)
-        case _Verdict.CLOSED if promise.exclusive:
-            # NOTE: Nova reserves the inventory of a node in use; the node was
-            # used with the proof of the lease.
-            return None if booking.begun else _Unready(
-                'is closed in Placement, so that Nova offers it to nobody',
-                True)
-    return _Unready(
-        f'{"cannot be held" if promise.exclusive else "has no share to give"}'
-        f' in Placement: {result.said.rstrip(".")}', True)
+    # NOTE: Nova reserves the inventory of a node in use; the node was used
+    # with the proof of the lease.
+    if result.secured or (result.verdict is _Verdict.CLOSED
+                          and promise.exclusive and booking.begun):
+        return None
+    return _Unready(result.obstacle(promise.exclusive),
+                    result.verdict is not _Verdict.BUSY)

@@ -18,46 +18,25 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 import datetime
-import random
-import time
 from typing import Any
-import uuid as uuid_module
 
 from ironic_reservations.clouds import nova as nova_client
 from ironic_reservations.clouds import placement
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
-)
+from ironic_reservations.features.placement.holds import calls as hold_calls
+from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.features.placement.lease_providers import names
 
 Act = machine.Act
 Answer = answers.Answer
 Outcome = answers.Outcome
 
-#: The maximum number of attempts against concurrent writes.
-_TIMES = 6
-_PAUSES = (0.005, 0.05)
-
 #: The statuses of migrations that may still be confirmed or reverted.
 _UNDER_WAY = ('pre-migrating', 'migrating', 'post-migrating', 'finished',
               'confirming', 'reverting')
 
-_NAMESPACE = uuid_module.UUID('5d6c3f9a-3a50-4c8e-9d0e-6b0f6f6c1e52')
-
 _Offers = Mapping[str, Mapping[str, Any]]
-
-
-def child_of(host: str) -> str:
-    """Return the uuid of the lease provider of a host.
-
-    It is derived from the uuid of the host, so that it is created only once,
-    and no other provider is mistaken for it.
-
-    :param host: the uuid of its own provider.
-    """
-    return str(uuid_module.uuid5(_NAMESPACE, host))
 
 
 def observe(engine: Engine, wanted: machine.Desired,
@@ -89,7 +68,7 @@ def find_hosts(engine: Engine, class_name: str) -> list[str]:
     found = []
     for provider in client.providers():
         host = provider.parent
-        if host is not None and provider.uuid == child_of(host):
+        if host is not None and provider.uuid == names.child_of(host):
             there = client.inventories(provider.uuid)
             if there is not None and class_name in there.by_class:
                 found.append(host)
@@ -98,7 +77,7 @@ def find_hosts(engine: Engine, class_name: str) -> list[str]:
 
 def _child(engine: Engine, wanted: machine.Desired,
            host: str) -> machine.Child:
-    client, uuid = hold_calls.client(engine), child_of(host)
+    client, uuid = hold_calls.client(engine), names.child_of(host)
     there = client.inventories(uuid)
     if there is None:
         return machine.Child(False)
@@ -179,8 +158,28 @@ def take(engine: Engine, wanted: machine.Desired,
 
     :returns: the answer; ``GONE`` or ``EXISTS`` if there was nothing to do.
     """
-    if step.act in _OF_PLACEMENT:
-        return _OF_PLACEMENT[step.act](engine, wanted, step)
+    client, name, about = (hold_calls.client(engine), wanted.class_name,
+                           step.about)
+    match step.act:
+        case Act.ENSURE_CLASS:
+            return client.ensure_class(name)
+        case Act.DELETE_CLASS:
+            return client.delete_class(name)
+        case Act.MAKE_PROVIDER:
+            return client.create_provider(names.child_of(about),
+                                          f'reservations_{about}', about)
+        case Act.OFFER:
+            return _change(client, about, lambda there: {
+                **there, name: machine.offer_of(step.total)})
+        case Act.CLOSE:
+            return _change(client, about, lambda there: {
+                each: machine.offer_of(offer['total'], True)
+                if each == name else offer for each, offer in there.items()})
+        case Act.WITHDRAW:
+            return _change(client, about, lambda there: {
+                each: offer for each, offer in there.items() if each != name})
+        case Act.TAKE_FROM:
+            return _take_from(client, about, name)
     assert engine.nova is not None
     return _of_nova(engine.nova, wanted, step)
 
@@ -192,7 +191,7 @@ def _of_nova(nova: nova_client.Nova, wanted: machine.Desired,
         case Act.MAKE_FLAVOR:
             assert wanted.flavor is not None
             return nova.create_flavor(nova_client.Flavor(
-                ident, machine.FLAVOR_PREFIX + ident,
+                ident, names.FLAVOR_PREFIX + ident,
                 *machine.sizes_of(wanted.flavor)))
         case Act.WRITE_SPECS:
             return nova.write_extra_specs(ident, step.specs)
@@ -211,50 +210,12 @@ def _of_nova(nova: nova_client.Nova, wanted: machine.Desired,
     raise ValueError(step.act)
 
 
-def _ensure_class(engine: Engine, wanted: machine.Desired,
-                  _: machine.Step) -> Answer:
-    return hold_calls.client(engine).ensure_class(wanted.class_name)
-
-
-def _delete_class(engine: Engine, wanted: machine.Desired,
-                  _: machine.Step) -> Answer:
-    return hold_calls.client(engine).delete_class(wanted.class_name)
-
-
-def _make_provider(engine: Engine, _: machine.Desired,
-                   step: machine.Step) -> Answer:
-    return hold_calls.client(engine).create_provider(
-        child_of(step.about),
-        f'reservations_{step.about}', step.about)
-
-
-def _offer(engine: Engine, wanted: machine.Desired,
-           step: machine.Step) -> Answer:
-    return _change(engine, step.about, lambda there: {
-        **there, wanted.class_name: machine.offer_of(step.total)})
-
-
-def _close(engine: Engine, wanted: machine.Desired,
-           step: machine.Step) -> Answer:
-    name = wanted.class_name
-    return _change(engine, step.about, lambda there: {
-        **there, **({name: machine.offer_of(there[name]['total'], True)}
-                    if name in there else {})})
-
-
-def _withdraw(engine: Engine, wanted: machine.Desired,
-              step: machine.Step) -> Answer:
-    return _change(engine, step.about, lambda there: {
-        name: offer for name, offer in there.items()
-        if name != wanted.class_name})
-
-
-def _change(engine: Engine, host: str,
+def _change(client: placement.Placement, host: str,
             make: Callable[[_Offers], _Offers]) -> Answer:
     """Change the inventories of a child, keeping those of other leases."""
-    client = hold_calls.client(engine)
-    child = child_of(host)
-    for _ in range(_TIMES):
+    child = names.child_of(host)
+
+    def write() -> Answer:
         there = client.inventories(child)
         if there is None:
             return Answer(Outcome.UNKNOWN, (
@@ -262,33 +223,21 @@ def _change(engine: Engine, host: str,
         after = make(there.by_class)
         if after == there.by_class:
             return Answer(Outcome.DONE)
-        answer = client.put_inventories(child, there.generation, after)
-        if answer.outcome is not Outcome.PROVIDER_CHANGED:
-            break
-        time.sleep(random.uniform(*_PAUSES))
-    return answer
+        return client.put_inventories(child, there.generation, after)
+    return hold_calls.repeat(write, Outcome.PROVIDER_CHANGED)
 
 
-def _take_from(engine: Engine, wanted: machine.Desired,
-               step: machine.Step) -> Answer:
-    """Remove only the class from the allocations of a consumer."""
-    client = hold_calls.client(engine)
-    there = client.consumer(step.about)
+def _take_from(client: placement.Placement, consumer: str,
+               class_name: str) -> Answer:
+    """Remove only a class from the allocations of a consumer."""
+    there = client.consumer(consumer)
     left = {provider: rest for provider, resources
             in there.allocations.items()
             if (rest := {name: amount for name, amount in resources.items()
-                         if name != wanted.class_name})}
+                         if name != class_name})}
     if left == there.allocations:
         return Answer(Outcome.GONE)
     assert there.project_id is not None and there.user_id is not None
-    return client.put_allocations(step.about, placement.AllocationRequest(
+    return client.put_allocations(consumer, placement.AllocationRequest(
         left, there.project_id, there.user_id, there.generation,
         there.consumer_type))
-
-
-_OF_PLACEMENT: dict[Act, Callable[
-    [Engine, machine.Desired, machine.Step], Answer]] = {
-        Act.ENSURE_CLASS: _ensure_class, Act.DELETE_CLASS: _delete_class,
-        Act.MAKE_PROVIDER: _make_provider, Act.OFFER: _offer,
-        Act.CLOSE: _close, Act.WITHDRAW: _withdraw,
-        Act.TAKE_FROM: _take_from}

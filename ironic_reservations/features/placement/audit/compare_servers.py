@@ -23,10 +23,8 @@ from collections.abc import Set
 import dataclasses
 import re
 
-from ironic_reservations.features.placement.decisions import hold_audit
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
-)
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.lease_providers import names
 from ironic_reservations.model import flavors
 
 #: The classes of processors, shared ones and dedicated ones.
@@ -50,7 +48,7 @@ class Server:
     @property
     def of_lease(self) -> bool:
         """Whether its flavor is one of a lease, over or not."""
-        return any(machine.PREFIX in key for key in self.extra_specs)
+        return any(names.PREFIX in key for key in self.extra_specs)
 
     @property
     def processors(self) -> int:
@@ -67,7 +65,7 @@ def compare(host: str, servers: Iterable[Server],
             allocated: Mapping[str, Mapping[str, int]],
             offered: Mapping[str, Mapping[str, int]],
             live: Set[str], failed: Mapping[str, str]
-            ) -> Iterator[hold_audit.Difference]:
+            ) -> Iterator[differences.Difference]:
     """Return the servers that use more of a host than Placement counts.
 
     Return also the migrations that have failed and still have allocations.
@@ -84,8 +82,8 @@ def compare(host: str, servers: Iterable[Server],
                    **offered.get(migration, {})}
         said = ', '.join(f'{amount} {name}' for name, amount
                          in sorted(amounts.items()))
-        yield hold_audit.Difference(
-            hold_audit.Kind.FAILED_MIGRATION, host, migration,
+        yield differences.Difference(
+            differences.Kind.FAILED_MIGRATION, host, migration,
             f'The migration {migration} of the server {failed[migration]} has '
             f'failed in Nova, and still has {said}. When the server is in '
             'order or deleted, "openstack resource provider allocation delete '
@@ -98,8 +96,8 @@ def compare(host: str, servers: Iterable[Server],
         there = allocated.get(server.uuid, {})
         counted = sum(there.get(name, 0) for name in _PROCESSORS)
         if counted < server.processors:
-            yield hold_audit.Difference(
-                hold_audit.Kind.UNCOUNTED, host, server.uuid,
+            yield differences.Difference(
+                differences.Kind.UNCOUNTED, host, server.uuid,
                 f'The server {server.uuid} has {server.vcpus} VCPUs, of which '
                 f'Placement counts {counted}'
                 + (': it has the flavor of a lease that is over. Delete it, '

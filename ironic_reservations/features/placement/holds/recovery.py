@@ -18,20 +18,17 @@ that, the process that first extends the deadline.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-import datetime
 import enum
 
 from oslo_log import log
-import sqlalchemy as sa
 
 from ironic_reservations import errors
-from ironic_reservations.engine import drop_unused
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
-from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement import hold_rows as db_holds
-from ironic_reservations.features.placement.decisions import holds
+from ironic_reservations.features.placement.holds import calls as hold_calls
+from ironic_reservations.features.placement.holds import rows as db_holds
+from ironic_reservations.features.placement.holds import transitions
+from ironic_reservations.features.placement.holds import values
 
 LOG = log.getLogger(__name__)
 
@@ -78,38 +75,38 @@ def recover(engine: Engine) -> dict[Recovered, int]:
     return counts
 
 
-def recover_one(engine: Engine, hold: holds.Hold) -> Recovered | None:
+def recover_one(engine: Engine, hold: values.Hold) -> Recovered | None:
     """Complete one hold, unless a process still works on it.
 
     :returns: ``None`` if a process does.
     :raises PlacementUnavailable: Placement does not answer; it is retried
         after the new deadline.
     """
-    if hold.state is holds.HoldState.ACTIVE or hold.deadline > engine.clock():
+    if hold.state is values.HoldState.ACTIVE or hold.deadline > engine.clock():
         return None
 
-    def take() -> holds.Hold | None:
+    def take() -> values.Hold | None:
         with engine.database.write() as connection:
             return db_holds.change(connection, hold, engine.clock(),
                                    deadline=hold_calls.deadline(engine))
     ours = retry.until_committed(take)
     if ours is None:
         return None
-    if ours.state is holds.HoldState.RELEASING:
+    if ours.state is values.HoldState.RELEASING:
         hold_calls.remove(engine, ours)
-        forget(engine, ours)
+        transitions.forget(engine, ours)
         return Recovered.RELEASED
-    if ours.state is holds.HoldState.MOVING:
+    if ours.state is values.HoldState.MOVING:
         if hold_calls.fence_move(engine, ours):
-            reactivate(engine, ours)
+            transitions.reactivate(engine, ours)
             return Recovered.CONFIRMED
-        hand_over(engine, ours)
+        transitions.hand_over(engine, ours)
         return Recovered.MOVED
     if hold_calls.is_there(engine, ours) or not hold_calls.fence_new(
             engine, ours):
-        reactivate(engine, ours)
+        transitions.reactivate(engine, ours)
         return Recovered.CONFIRMED
-    forget(engine, ours)
+    transitions.forget(engine, ours)
     return Recovered.DROPPED
 
 
@@ -123,71 +120,3 @@ def release_forsaken(engine: Engine) -> int:
             return db_holds.release_forsaken(connection, engine.clock(),
                                              _BATCH)
     return retry.until_committed(attempt)
-
-
-def reactivate(engine: Engine, hold: holds.Hold) -> holds.Hold | None:
-    """Write that a hold exists; return ``None`` if its row has changed."""
-    return next(iter(reactivate_all(engine, [hold])), None)
-
-
-def reactivate_all(engine: Engine, new: Collection[holds.Hold]
-                   ) -> list[holds.Hold]:
-    """Write that holds exist; return the holds with an unchanged row."""
-    def attempt() -> list[holds.Hold]:
-        with engine.database.write() as connection:
-            changed = [db_holds.change(
-                connection, hold, engine.clock(), confirmed=True,
-                state=holds.HoldState.ACTIVE, instance_uuid=None)
-                for hold in new]
-        return [hold for hold in changed if hold is not None]
-    return retry.until_committed(attempt)
-
-
-def hand_over(engine: Engine, hold: holds.Hold) -> None:
-    """Write that a hold has been moved to its instance."""
-    assert hold.instance_uuid is not None
-    instance_uuid = hold.instance_uuid
-
-    def attempt() -> None:
-        with engine.database.write() as connection:
-            db_holds.change(connection, hold, engine.clock(), confirmed=True,
-                            state=holds.HoldState.ACTIVE,
-                            consumer_uuid=instance_uuid)
-    retry.until_committed(attempt)
-
-
-def forget_all(engine: Engine, gone: Collection[holds.Hold]) -> None:
-    """Delete the rows of holds that have been removed."""
-    def attempt() -> None:
-        with engine.database.write() as connection:
-            for hold in gone:
-                db_holds.delete(connection, hold)
-    if gone:
-        retry.until_committed(attempt)
-
-
-def forget(engine: Engine, hold: holds.Hold,
-           keep_promise: bool = False) -> None:
-    """Delete the row of a hold that does not exist and never will.
-
-    A changed row stays, for the process that changed it.
-
-    :param keep_promise: keep the promise that was made with the hold.
-    """
-    def attempt() -> None:
-        with engine.database.write() as connection:
-            if db_holds.delete(connection, hold) and not keep_promise:
-                end_promise(engine, connection, hold, engine.clock())
-    retry.until_committed(attempt)
-
-
-def end_promise(engine: Engine, connection: sa.Connection, hold: holds.Hold,
-                now: datetime.datetime) -> None:
-    """End the promise that was made with a hold, unless it is in use.
-
-    Call it in the transaction that ends the hold, so that both or neither are
-    written.
-    """
-    if hold.state is holds.HoldState.PROMISING:
-        drop_unused.drop_unused(engine, connection, hold.owner,
-                                hold.node_uuid, now)

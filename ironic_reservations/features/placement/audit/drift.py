@@ -22,7 +22,7 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import store
 from ironic_reservations.db import tables
-from ironic_reservations.features.placement.decisions import hold_audit
+from ironic_reservations.features.placement.audit import differences
 
 _d = tables.placement_drift.c
 
@@ -39,18 +39,18 @@ class Drift:
     audited_at: datetime.datetime
 
 
-def read(connection: sa.Connection) -> dict[hold_audit.Kind, Drift]:
+def read(connection: sa.Connection) -> dict[differences.Kind, Drift]:
     """Return the results of the last audit by kind; empty if there was none.
     """
     # SELECT kind, found, remaining, audited_at FROM placement_drift
     rows = connection.execute(sa.select(
         _d.kind, _d.found, _d.remaining, _d.audited_at))
     made = store.record(Drift).reader(rows)
-    return {hold_audit.Kind(row.kind): made(row) for row in rows}
+    return {differences.Kind(row.kind): made(row) for row in rows}
 
 
 def write(connection: sa.Connection,
-          drift: Mapping[hold_audit.Kind, Drift]) -> None:
+          drift: Mapping[differences.Kind, Drift]) -> None:
     """Replace the results of the previous audit.
 
     :raises oslo_db.exception.DBDuplicateEntry: another audit is writing its

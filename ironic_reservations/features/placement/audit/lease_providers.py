@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
-import uuid as uuid_module
 
 from oslo_log import log
 
@@ -30,24 +29,25 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import placement
 from ironic_reservations.db import reserved_instances
 from ironic_reservations.engine import Engine
-from ironic_reservations.features.placement import hold_calls
-from ironic_reservations.features.placement import lease_provider_calls
-from ironic_reservations.features.placement import lease_provider_flavors
-from ironic_reservations.features.placement import lease_provider_sync
-from ironic_reservations.features.placement import providers_seen
-from ironic_reservations.features.placement.decisions import hold_audit
-from ironic_reservations.features.placement.decisions import (
-    lease_provider_audit as planner,
+from ironic_reservations.features.placement.audit import (
+    compare_lease_providers,
 )
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
+from ironic_reservations.features.placement.audit import differences
+from ironic_reservations.features.placement.audit import providers_seen
+from ironic_reservations.features.placement.holds import calls as hold_calls
+from ironic_reservations.features.placement.lease_providers import converge
+from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.features.placement.lease_providers import names
+from ironic_reservations.features.placement.lease_providers import (
+    private_flavors,
 )
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 
 LOG = log.getLogger(__name__)
 
-_NAMESPACE = uuid_module.UUID('a2f1c7de-0c39-4f5c-9a30-13c0a45b7a55')
+Difference = differences.Difference
+Kind = differences.Kind
 
 _Seen = dict[str, providers_seen.Seen]
 
@@ -56,7 +56,7 @@ class _Changed(Exception):
     """The lease reservation has changed during its repair."""
 
 
-def read(engine: Engine) -> planner.Rows:
+def read(engine: Engine) -> compare_lease_providers.Rows:
     """Return the desired state of leases."""
     kinds: tuple[str, ...] = instance_reservations.KINDS
     if engine.nova is not None:
@@ -71,13 +71,13 @@ def read(engine: Engine) -> planner.Rows:
         if share.reservation_id not in in_work:
             counts.setdefault(share.reservation_id, {})[
                 share.node_uuid] = share.count
-    return planner.Rows(counts, in_work, {
+    return compare_lease_providers.Rows(counts, in_work, {
         share.reservation_id: share.project_id for share in shares})
 
 
 def find(engine: Engine, there: Mapping[str, placement.Provider],
          seen: Mapping[str, providers_seen.Seen], everything: bool
-         ) -> tuple[list[hold_audit.Difference], _Seen]:
+         ) -> tuple[list[Difference], _Seen]:
     """Return the differences.
 
     :param there: all providers.
@@ -89,7 +89,7 @@ def find(engine: Engine, there: Mapping[str, placement.Provider],
     rows = read(engine)
     children = {one.parent: one for one in there.values()
                 if one.parent is not None
-                and one.uuid == lease_provider_calls.child_of(one.parent)}
+                and one.uuid == names.child_of(one.parent)}
     hosts = sorted({*children, *(host for counts in rows.counts.values()
                                  for host in counts)})
     suspects = [host for host in hosts if everything or host not in children
@@ -99,7 +99,7 @@ def find(engine: Engine, there: Mapping[str, placement.Provider],
     # Reservations that are being changed are checked again next time.
     unsettled = {each.node_uuid for each in found} | {
         host for host, one in offered.items() if any(
-            machine.class_of(ident) in (one.offers or {})
+            names.class_of(ident) in (one.offers or {})
             for ident in rows.in_work)}
     seen_now = {children[host].uuid: _as_seen(rows, host, children[host])
                 for host in suspects
@@ -113,12 +113,13 @@ def find(engine: Engine, there: Mapping[str, placement.Provider],
     return found, seen_now
 
 
-def _compare(engine: Engine, rows: planner.Rows, hosts: Iterable[str]
-             ) -> tuple[dict[str, planner.Offered],
-                        list[hold_audit.Difference]]:
+def _compare(engine: Engine, rows: compare_lease_providers.Rows,
+             hosts: Iterable[str]
+             ) -> tuple[dict[str, compare_lease_providers.Offered],
+                        list[Difference]]:
     offered = {host: _offered(engine, host) for host in hosts}
-    return offered, planner.compare(rows, offered, hold_calls.client(
-        engine).classes(), _flavors(engine))
+    return offered, compare_lease_providers.compare(
+        rows, offered, hold_calls.client(engine).classes(), _flavors(engine))
 
 
 def _flavors(engine: Engine) -> frozenset[str] | None:
@@ -127,51 +128,49 @@ def _flavors(engine: Engine) -> frozenset[str] | None:
         return None
     try:
         return frozenset(each.id for each in engine.nova.flavors()
-                         if each.name == machine.FLAVOR_PREFIX + each.id)
+                         if each.name == names.FLAVOR_PREFIX + each.id)
     except errors.NovaUnavailable as exc:
         # The audit continues without flavors.
         LOG.warning('The audit could not compare flavors: %s', exc)
         return None
 
 
-def _offered(engine: Engine, host: str) -> planner.Offered:
+def _offered(engine: Engine, host: str) -> compare_lease_providers.Offered:
     client = hold_calls.client(engine)
-    child = lease_provider_calls.child_of(host)
+    child = names.child_of(host)
     there = client.inventories(child)
     if there is None:
-        return planner.Offered(None)
-    return planner.Offered(there.by_class, (
+        return compare_lease_providers.Offered(None)
+    return compare_lease_providers.Offered(there.by_class, (
         client.usages(child) or {}) if there.by_class else {})
 
 
-def _as_seen(rows: planner.Rows, host: str,
+def _as_seen(rows: compare_lease_providers.Rows, host: str,
              child: placement.Provider) -> providers_seen.Seen:
-    expected = sorted(rows.of_host(host).items())
-    return providers_seen.Seen(
+    return providers_seen.Seen.of(
         child.generation, providers_seen.Kind.LEASE_PROVIDER,
-        str(uuid_module.uuid5(_NAMESPACE, repr(expected))))
+        sorted(rows.of_host(host).items()))
 
 
 def repair(engine: Engine,
-           differences: Collection[hold_audit.Difference]
-           ) -> dict[hold_audit.Difference, str]:
+           found: Collection[Difference]) -> dict[Difference, str]:
     """Repair differences, without deleting or changing servers.
 
     :returns: the reason for which each difference remains, in words; empty if
         it is repaired.
     """
-    said: dict[hold_audit.Difference, str] = {}
-    for ident in sorted({each.reservation_id for each in differences}):
-        its = [each for each in differences if each.reservation_id == ident]
+    said: dict[Difference, str] = {}
+    for ident in sorted({each.reservation_id for each in found}):
+        its = [each for each in found if each.reservation_id == ident]
         why = _repair(engine, ident, its)
         said.update({each: each.detail
-                     if each.kind is hold_audit.Kind.OVERALLOCATED else why
+                     if each.kind is Kind.OVERALLOCATED else why
                      for each in its})
     return said
 
 
 def _repair(engine: Engine, ident: str,
-            its: Collection[hold_audit.Difference]) -> str:
+            its: Collection[Difference]) -> str:
     rows = read(engine)
     if ident in rows.in_work:
         return 'Another process is changing it.'
@@ -183,20 +182,20 @@ def _repair(engine: Engine, ident: str,
     hosts = dict.fromkeys((each.node_uuid for each in its
                            if each.node_uuid), 0)
     flavor = (None if counts is None or engine.nova is None
-              else lease_provider_flavors.read(engine, ident, counts))
+              else private_flavors.read(engine, ident, counts))
 
     def before_each() -> None:
         # The end of a lease deletes everything; create nothing after that.
         if read(engine).counts.get(ident) != counts:
             raise _Changed
     try:
-        result = lease_provider_sync.bring(engine, machine.Desired(
+        waits = converge.bring(engine, machine.Desired(
             ident, rows.projects.get(ident), {**hosts, **(counts or {})},
             active=counts is not None, flavor=flavor,
             servers=machine.Servers.WAIT), before_each)
     except _Changed:
         return 'Another process is changing it.'
-    return '; '.join(result.waits)
+    return '; '.join(waits)
 
 
 def _ours(engine: Engine, ident: str) -> bool:
@@ -210,4 +209,4 @@ def _ours(engine: Engine, ident: str) -> bool:
             return True
     flavor = None if engine.nova is None else engine.nova.flavor(ident)
     return (flavor is not None
-            and flavor.name == machine.FLAVOR_PREFIX + ident)
+            and flavor.name == names.FLAVOR_PREFIX + ident)

@@ -26,10 +26,10 @@ from collections.abc import Iterable
 from ironic_reservations import errors
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine.lease_cycle import context as lease_context
-from ironic_reservations.features.placement import lease_provider_flavors
-from ironic_reservations.features.placement import lease_provider_sync
-from ironic_reservations.features.placement.decisions import (
-    lease_providers as machine,
+from ironic_reservations.features.placement.lease_providers import converge
+from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.features.placement.lease_providers import (
+    private_flavors,
 )
 from ironic_reservations.model import leases
 
@@ -109,13 +109,9 @@ def _offer(context: lease_context.Context, lease: leases.Lease,
     flavor = None
     if context.engine.nova is not None:
         with context.engine.database.read() as connection:
-            nodes = db_nodes.read_nodes(
-                connection, {booking.node_uuid for booking in bookings},
-                with_traits=False).values()
-        flavor = (lease_provider_flavors.of_hosts(nodes)
-                  if each.instances is None else
-                  lease_provider_flavors.of_instances(
-                      each.instances, any(node.compute for node in nodes)))
+            flavor = private_flavors.desired(
+                connection, each.instances,
+                {booking.node_uuid for booking in bookings})
     return offer(context, each.id, lease.project_id, bookings, flavor)
 
 
@@ -131,7 +127,7 @@ def _crowded(context: lease_context.Context, reservation_id: str,
     ending = [each for each in bookings if each.state is _ENDING]
     waits = []
     for host in sorted(shared(context, ending)):
-        more = lease_provider_sync.used(
+        more = converge.used(
             context.engine, reservation_id, host) - kept[host]
         if more > 0:
             waits.append(f'{more} server{"s" * (more > 1)} more than it '
@@ -212,5 +208,4 @@ def _bring(context: lease_context.Context,
     def before_each() -> None:
         if not context.holds():
             raise lease_context.Lost(context.lease_id)
-    return lease_provider_sync.bring(context.engine, wanted,
-                                     before_each).waits
+    return converge.bring(context.engine, wanted, before_each)

@@ -1,0 +1,1 @@
+"""Compares Placement with our rows, and repairs differences."""

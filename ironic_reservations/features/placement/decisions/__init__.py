@@ -1,1 +1,0 @@
-"""Decides on the state of Placement and Nova, and compares it."""

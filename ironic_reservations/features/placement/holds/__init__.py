@@ -1,0 +1,1 @@
+"""Holds: allocations that reserve promised hosts in Placement."""

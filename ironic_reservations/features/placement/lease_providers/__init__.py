@@ -1,0 +1,1 @@
+"""Providers, classes and flavors through which a lease is used in Nova."""
