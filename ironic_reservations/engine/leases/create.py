@@ -30,8 +30,8 @@ from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.leases import admission
 from ironic_reservations.engine.leases import dates as lease_dates
+from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import flavors as lease_flavors
-from ironic_reservations.engine.leases import granted as lease_granted
 from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import offers as lease_offers
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
@@ -229,8 +229,8 @@ class _Request:
         reservations = tuple(
             _reservation(
                 each, requested, now,
-                lease_granted.rows(place.snapshot, each, granted,
-                                   request.project_id))
+                lease_demands.granted_rows(place.snapshot, each, granted,
+                                           request.project_id))
             for each, requested, granted in zip(self._wanted.ids,
                                                 request.reservations,
                                                 place.plan.granted,

@@ -37,7 +37,6 @@ from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import demands as lease_demands
-from ironic_reservations.engine.leases import granted as lease_granted
 from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.features.open_dates import planning as slides
@@ -242,8 +241,8 @@ def _moved(snapshot: snapshots.Snapshot, lease: leases.Lease, start: int,
     moved = lease_dates.starting_at(lease, instants.moment(start),
                                     snapshot.now)
     moved = dataclasses.replace(moved, reservations=tuple(dataclasses.replace(
-        each, bookings=lease_granted.rows(snapshot, each.id, rows,
-                                          lease.project_id))
+        each, bookings=lease_demands.granted_rows(snapshot, each.id, rows,
+                                                  lease.project_id))
         for each, rows in zip(lease.reservations, granted, strict=True)))
     return change_module.Write(lease, moved, change_module.Cause.SLID,
                                request_checks.due(moved, snapshot.now))

@@ -23,7 +23,6 @@ import datetime
 from ironic_reservations.engine import change
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine.leases import demands as lease_demands
-from ironic_reservations.engine.leases import granted as lease_granted
 from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases.replan import task as task_module
 from ironic_reservations.model import instants
@@ -138,7 +137,7 @@ def _replanned(task: task_module.Task, outcome: plans.Plan,
                ) -> task_module.Replanned:
     added = tuple(row for each, granted in zip(
         task.after.reservations, outcome.granted, strict=True)
-        for row in lease_granted.rows(
+        for row in lease_demands.granted_rows(
             task.snapshot, each.id, granted, task.after.project_id))
     return task.replanned(outcome.timeline.without(hidden), added=added,
                           slid=slid)
