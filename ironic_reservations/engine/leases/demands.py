@@ -68,7 +68,7 @@ def home(snapshot: snapshots.Snapshot, rows: list[leases.NodeBooking],
     """
     row = rows[0]
     here = snapshot.host_state(snapshot.host_set.number(row.node_uuid))
-    return snapshot.loans.limit(of_rows(
+    return snapshot.limited(of_rows(
         ident or f'{host_states.name(row)}:home', rows,
         instants.instant(row.starts_at), instants.instant(row.ends_at),
         snapshot.eligible(wanted) & hosts, margin, here), row.project_id)

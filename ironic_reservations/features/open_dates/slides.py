@@ -422,7 +422,7 @@ class _Loose:
         start, end = (instants.instant(lease.start),
                       instants.instant(lease.end))
         demands = tuple(
-            self._snapshot.loans.limit(
+            self._snapshot.limited(
                 lease_demands.of(
                     each.id, start, end, len(each.bookings), len(
                         each.bookings),

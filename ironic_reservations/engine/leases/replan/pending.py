@@ -89,7 +89,7 @@ def _within(task: task_module.Task, window: task_module.Window,
     first = task.starting(window.first)
     # A host that is not lent any more can be kept at the present start,
     # but not at another one.
-    demands = [task.snapshot.loans.limit(demand, task.before.project_id)
+    demands = [task.snapshot.limited(demand, task.before.project_id)
                for demand in _demands(first, list(least.values()))]
     start = _first_start(task, free, demands, window.first,
                          window.last + length, least)
@@ -154,7 +154,7 @@ def earliest(task: task_module.Task, first: datetime.datetime,
     before = task.before
     length = before.end - before.start
     free = task.free.adding(task.placeholders(task.free, before.bookings))
-    demands = [task.snapshot.loans.limit(dataclasses.replace(
+    demands = [task.snapshot.limited(dataclasses.replace(
         demand, start=instants.instant(first),
         end=instants.instant(first + length)), before.project_id)
         for demand in _demands(task, [len(each.bookings) for each
