@@ -141,20 +141,6 @@ class FullClasses:
         raise NotImplementedError
 
 
-def limits_of(engine: Engine, group: str,
-              projects: bool = True) -> limits.Limits:
-    """Return the limits of a caller that is not exempt.
-
-    :param group: of their options, ``leases`` or ``reservations``.
-    :param projects: whether there are projects.
-    """
-    for each in engine.hooks['allowed']:
-        found = each.allowed(engine, group, projects)
-        if found is not None:
-            return found
-    return limits.NONE
-
-
 def of_project(engine: Engine, allowed: limits.Limits, project_id: str | None,
                now: datetime.datetime, *without: str) -> Ceiling:
     """Return what a project may have; without limits, nothing is read.

@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 import dataclasses
 
+#: The groups of options that limit callers.
+GROUPS = ('leases', 'reservations')
 #: The limits on extensions of leases that have started.
 EXTENSIONS = ('extension_notice', 'max_extensions')
 

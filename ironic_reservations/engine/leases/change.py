@@ -86,7 +86,7 @@ def _change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
             allowed: limits.Limits | None, permitted: leases.Lease | None,
             key: earlier.Key | None = None) -> _Changed:
     if allowed is None:
-        allowed = ceiling.limits_of(engine, 'leases')
+        allowed = engine.limits['leases', True]
     request = _Request(engine, lease_id, changes, project_id,
                        ladder.Ladder(engine, dry_run), allowed,
                        None if dry_run else key, permitted)

@@ -89,7 +89,7 @@ def _create(engine: Engine, request: leases.LeaseRequest, dry_run: bool,
             return served, None
         request = lease_flavors.read(engine, request)
     if allowed is None:
-        allowed = ceiling.limits_of(engine, 'leases')
+        allowed = engine.limits['leases', True]
     creation = _Request(engine, request, allowed, key,
                         ladder.Ladder(engine, dry_run))
     try:

@@ -44,7 +44,6 @@ def of(conf: cfg.ConfigOpts, group: str,
     if not conf.leases.project_limits:
         return limits.NONE
     options = conf[group]
-    # The value is compared first, since get_location of oslo.config is slow.
     return limits.Limits(**{
         name: value for name in (*BY_GROUP[group], *BY_CLASS[group])
         if (value := options[name])

@@ -163,5 +163,4 @@ def _allowed(engine: Engine, change: change_module.Change,
     if given is not None and write.cause is change_module.Cause.REQUESTED:
         return given
     assert write.after is not None
-    return configured.of(engine.conf, 'leases',
-                     projects=write.after.project_id is not None)
+    return engine.limits['leases', write.after.project_id is not None]

@@ -217,7 +217,7 @@ def fixed_from(change: change_module.Change) -> Iterator[datetime.datetime]:
 
 def _limits(engine: Engine, lease: leases.Lease) -> limits.Limits:
     """Return the limits of the project of a lease, not of the caller."""
-    return ceiling.limits_of(engine, 'leases', lease.project_id is not None)
+    return engine.limits['leases', lease.project_id is not None]
 
 
 def _reservations(lease: leases.Lease) -> Iterator[str]:
