@@ -147,7 +147,7 @@ def of_project(engine: Engine, allowed: limits.Limits, project_id: str | None,
 
     :param without: ids of leases to leave out.
     """
-    if allowed == limits.NONE:
+    if isinstance(allowed, limits.Unlimited):
         return Ceiling()
     if not allowed.counted:
         return read(engine, None, allowed, project_id, now)

@@ -71,4 +71,11 @@ class Limits:
                        *self.max_host_hours_per_class})
 
 
-NONE = Limits()
+class Unlimited(Limits):
+    """The limits of a caller that has none.
+
+    The type tells features that a request has nothing to do with limits.
+    """
+
+
+NONE = Unlimited()
