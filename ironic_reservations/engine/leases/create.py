@@ -82,7 +82,7 @@ def rehearse(engine: Engine, request: leases.LeaseRequest,
 def _create(engine: Engine, request: leases.LeaseRequest, dry_run: bool,
             allowed: limits.Limits | None) -> _Made:
     key = _key_of(request)
-    if lease_flavors.unread(request):
+    if any(each.flavor_unread for each in request.reservations):
         # A repeated request is answered even if its flavor is gone.
         served = _served(engine, _known(engine, key))
         if served is not None:
