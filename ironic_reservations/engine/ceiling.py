@@ -174,8 +174,6 @@ def full_classes(engine: Engine, connection: sa.Connection,
                  allowed: limits.Limits, project_id: str | None,
                  now: datetime.datetime) -> FullClasses:
     """Read the resource classes of which a project may reserve no more."""
-    if not allowed.counts_reservations:
-        return FullClasses()
     for each in engine.hooks['full_classes']:
         found = each.full_classes(connection, allowed, project_id, now)
         if found is not None:

@@ -136,9 +136,11 @@ class _Request:
         with engine.database.read() as connection:
             # The key is read first: keeping the key finds a copy that is
             # served later, and the rows below show one that was served before.
-            known = earlier.read(engine, connection, key, now)
-            full = ceiling.full_classes(engine, connection, self._allowed,
-                                        request.project_id, now)
+            known = (earlier.Earlier() if key is None
+                     else earlier.read(engine, connection, key, now))
+            full = (ceiling.full_classes(engine, connection, self._allowed,
+                                         request.project_id, now)
+                    if self._allowed.max_per_class else ceiling.FullClasses())
             need = plan.Need(_lasts(engine, request, now), unheld=self._unheld,
                              full=frozenset(full.names))
             view = plan.read_view(engine, connection, request, self._sees, now,
