@@ -260,10 +260,14 @@ class Change:
 
     @property
     def kinds(self) -> set[object]:
-        """The causes, and the types of the writes, events and given values."""
+        """The causes, and the types of the writes, events and given values.
+
+        Bookings are among them if they lose their nodes.
+        """
         return {*(write.cause for write in self.writes),
                 *(type(write.after or write.before) for write in self.writes),
-                *map(type, self.events), *map(type, self.given)}
+                *map(type, self.events), *map(type, self.given),
+                *map(type, self.difference.lost)}
 
     def concerned(self, features: Iterable[feature_module.Feature]
                   ) -> Iterator[feature_module.Feature]:
