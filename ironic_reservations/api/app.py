@@ -34,7 +34,6 @@ from ironic_reservations.api.middleware import front
 from ironic_reservations.api.middleware import health
 from ironic_reservations.api.middleware import metrics as api_metrics
 from ironic_reservations.api.middleware import strict
-from ironic_reservations.api.middleware import unread_bodies
 from ironic_reservations.engine import Engine
 
 #: Paths that need no authentication, so that clients can discover the API.
@@ -80,7 +79,7 @@ def make_app(engine: Engine, enforcer: policies.Enforcer,
         _Fork(plain, guarded), metrics, engine.announcer.audit)
     if conf.oslo_middleware.enable_proxy_headers_parsing:
         app = http_proxy_to_wsgi.HTTPProxyToWSGI(app, conf)
-    return unread_bodies.Unread(RequestId(app, conf))
+    return RequestId(app, conf)
 
 
 def _context_local() -> threading.local:
