@@ -375,6 +375,12 @@ def configured(url: str, **overrides: Any) -> cfg.ConfigOpts:
     return conf
 
 
+def hear(engine: engine_module.Engine, **calls: Callable[..., None]) -> None:
+    """Replace calls of the announcer, as if there were a message bus."""
+    vars(engine.announcer).update(calls, sends=True)
+    engine.__post_init__()
+
+
 class _Interruptible(connection.Database):
     """A database; others come in between a look and a transaction."""
 

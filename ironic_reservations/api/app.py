@@ -34,7 +34,6 @@ from ironic_reservations.api.middleware import front
 from ironic_reservations.api.middleware import health
 from ironic_reservations.api.middleware import metrics as api_metrics
 from ironic_reservations.api.middleware import strict
-from ironic_reservations.api.middleware import unread_bodies
 from ironic_reservations.engine import Engine
 
 #: Paths that need no authentication, so that clients can discover the API.
@@ -68,8 +67,7 @@ def make_app(engine: Engine, enforcer: policies.Enforcer,
             guess_content_type_from_ext=False, debug=False,
             context_local_factory=_context_local),
         root.routes(controllers), conf.api.max_request_body_size)
-    guarded: wsgi.Application = _Identified(
-        _Bounded(inside, engine, conf), identity)
+    guarded: wsgi.Application = _Identified(inside, engine, conf, identity)
     if authenticate is not None:
         guarded = _Confirmed(guarded, authenticate(guarded))
     plain: dict[str, wsgi.Application] = dict.fromkeys(_PUBLIC, inside)
@@ -80,7 +78,7 @@ def make_app(engine: Engine, enforcer: policies.Enforcer,
         _Fork(plain, guarded), metrics, engine.announcer.audit)
     if conf.oslo_middleware.enable_proxy_headers_parsing:
         app = http_proxy_to_wsgi.HTTPProxyToWSGI(app, conf)
-    return unread_bodies.Unread(RequestId(app, conf))
+    return RequestId(app, conf)
 
 
 def _context_local() -> threading.local:
@@ -94,32 +92,24 @@ def _context_local() -> threading.local:
 
 
 class _Identified:
-    """Stores the context of the caller in the environ."""
+    """Identifies the caller of a request, and bounds its work.
 
-    def __init__(self, application: wsgi.Application,
+    The context of the caller is stored in the environ.
+    """
+
+    def __init__(self, application: wsgi.Application, engine: Engine,
+                 conf: cfg.ConfigOpts,
                  identity: api_identity.Provider) -> None:
         self._application = application
+        self._engine = engine
+        self._conf = conf
         self._identity = identity
 
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
-        environ[api_identity.KEY] = self._identity(environ)
-        return self._application(environ, start_response)
-
-
-class _Bounded:
-    """Bounds the work of a request, and the number of concurrent hard ones."""
-
-    def __init__(self, application: wsgi.Application, engine: Engine,
-                 conf: cfg.ConfigOpts) -> None:
-        self._application = application
-        self._engine = engine
-        self._conf = conf
-
-    def __call__(self, environ: wsgi.Environ,
-                 start_response: wsgi.StartResponse) -> Iterable[bytes]:
-        project_id = environ[api_identity.KEY].project_id
-        with self._engine.hard_requests.bounded(self._conf, project_id):
+        caller = environ[api_identity.KEY] = self._identity(environ)
+        with self._engine.hard_requests.bounded(self._conf,
+                                                caller.project_id):
             return self._application(environ, start_response)
 
 

@@ -58,10 +58,9 @@ def with_engine(conf: cfg.ConfigOpts,
     api = app.make_app(
         engine, policies.Enforcer(conf, conf.auth_strategy), conf, provider,
         sign_in, authenticate)
-    return app.Beside(api, [
-        pages.Page(each.path, unread_bodies.Unread(each.application))
-        for feature in engine.features
-        for each in feature.pages(sign_in, api, False)])
+    return unread_bodies.Unread(app.Beside(api, [
+        page for each in engine.features
+        for page in each.pages(sign_in, api, False)]))
 
 
 class _Identify:

@@ -36,6 +36,7 @@ from ironic_reservations.engine import ironic_api
 from ironic_reservations.engine import unfinished
 from ironic_reservations.engine.in_flight import unwritten
 from ironic_reservations.engine.snapshots import cache
+from ironic_reservations.model import limits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +58,8 @@ class Engine:
     :ivar all_features: in the order in which they are asked.
     :ivar features: those of them that are on.
     :ivar hooks: the features that are on, by the hooks that they define.
+    :ivar limits: what a caller may have at most that is not exempt, by the
+        group of options, and whether there are projects.
     """
 
     conf: cfg.ConfigOpts
@@ -82,6 +85,8 @@ class Engine:
     features: tuple[feature.Feature, ...] = dataclasses.field(init=False)
     hooks: Mapping[str, tuple[feature.Feature, ...]] = dataclasses.field(
         init=False)
+    limits: Mapping[tuple[str, bool], limits.Limits] = dataclasses.field(
+        init=False)
 
     def __post_init__(self) -> None:
         # A request then costs no call of a feature that is off, or that has
@@ -89,6 +94,12 @@ class Engine:
         object.__setattr__(self, 'features', tuple(
             each for each in self.all_features if each.is_on(self)))
         object.__setattr__(self, 'hooks', feature.by_hook(self.features))
+        object.__setattr__(self, 'limits', {
+            (group, projects): next(
+                (found for each in self.hooks['allowed'] if (
+                    found := each.allowed(self, group, projects))),
+                limits.NONE)
+            for group in limits.GROUPS for projects in (True, False)})
 
     def serialized(self) -> Engine:
         """Return this engine with a database for one thread at a time."""

@@ -71,6 +71,7 @@ class Announcer:
 
     :param conf: the options of [oslo_messaging_notifications].
     :param features: may keep a record of changes.
+    :ivar sends: whether there is a message bus.
     """
 
     def __init__(self, conf: cfg.ConfigOpts,
@@ -78,7 +79,8 @@ class Announcer:
         # This also registers the options.
         transport = oslo_messaging.get_notification_transport(conf)
         self._notifier: Any = None
-        if conf.oslo_messaging_notifications.driver:
+        self.sends = bool(conf.oslo_messaging_notifications.driver)
+        if self.sends:
             # A request must not wait for a bus that is down.
             self._notifier = oslo_messaging.Notifier(
                 transport, 'ironic-reservations', retry=0)

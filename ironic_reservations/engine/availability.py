@@ -166,7 +166,7 @@ def _earliest(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
     if hosts.bit_count() < count:
         return None
     margin = engine.conf.leases.cleaning_time * instants.SECOND
-    offer = offers.soonest(snapshot.timeline, [snapshot.loans.limit(
+    offer = offers.soonest(snapshot.timeline, [snapshot.limited(
         bookings.Demand('earliest', instants.instant(start),
                         instants.instant(end), count, count, hosts, margin),
         project_id)], instants.instant(latest), hard_requests.limits())
@@ -204,7 +204,7 @@ def _slots(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
         return project.permits(
             leases.LeaseRequest('', end, (leases.LeaseReservationRequest(
                 count, count, *properties),), start))
-    demand = snapshot.loans.limit(bookings.Demand(
+    demand = snapshot.limited(bookings.Demand(
         'slot', instants.instant(begin), instants.instant(begin + duration),
         count, count, hosts,
         engine.conf.leases.cleaning_time * instants.SECOND),

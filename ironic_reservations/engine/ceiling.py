@@ -141,27 +141,13 @@ class FullClasses:
         raise NotImplementedError
 
 
-def limits_of(engine: Engine, group: str,
-              projects: bool = True) -> limits.Limits:
-    """Return the limits of a caller that is not exempt.
-
-    :param group: of their options, ``leases`` or ``reservations``.
-    :param projects: whether there are projects.
-    """
-    for each in engine.hooks['allowed']:
-        found = each.allowed(engine, group, projects)
-        if found is not None:
-            return found
-    return limits.NONE
-
-
 def of_project(engine: Engine, allowed: limits.Limits, project_id: str | None,
                now: datetime.datetime, *without: str) -> Ceiling:
     """Return what a project may have; without limits, nothing is read.
 
     :param without: ids of leases to leave out.
     """
-    if allowed == limits.NONE:
+    if isinstance(allowed, limits.Unlimited):
         return Ceiling()
     if not allowed.counted:
         return read(engine, None, allowed, project_id, now)
@@ -188,8 +174,6 @@ def full_classes(engine: Engine, connection: sa.Connection,
                  allowed: limits.Limits, project_id: str | None,
                  now: datetime.datetime) -> FullClasses:
     """Read the resource classes of which a project may reserve no more."""
-    if not allowed.counts_reservations:
-        return FullClasses()
     for each in engine.hooks['full_classes']:
         found = each.full_classes(connection, allowed, project_id, now)
         if found is not None:

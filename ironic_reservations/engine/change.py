@@ -40,10 +40,12 @@ import uuid as uuid_module
 import sqlalchemy as sa
 
 from ironic_reservations import errors
+from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import changes as db_changes
 from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import histories as db_histories
+from ironic_reservations.db import lease_flags as db_lease_flags
 from ironic_reservations.db import node_windows as db_windows
 from ironic_reservations.engine import commit as generations
 from ironic_reservations.engine import difference as difference_module
@@ -260,10 +262,14 @@ class Change:
 
     @property
     def kinds(self) -> set[object]:
-        """The causes, and the types of the writes, events and given values."""
+        """The causes, and the types of the writes, events and given values.
+
+        Bookings are among them if they lose their nodes.
+        """
         return {*(write.cause for write in self.writes),
                 *(type(write.after or write.before) for write in self.writes),
-                *map(type, self.events), *map(type, self.given)}
+                *map(type, self.events), *map(type, self.given),
+                *map(type, self.difference.lost)}
 
     def concerned(self, features: Iterable[feature_module.Feature]
                   ) -> Iterator[feature_module.Feature]:
@@ -499,8 +505,12 @@ def commit(engine: Engine, change: Change) -> None:
                 db_claims.queue_up(connection, kind, {
                     project for each, project in change.locks
                     if each == kind}, now)
-            generations.commit(connection, difference.seen, now, difference,
+            generations.commit(connection, difference.seen, now,
                                change.let_through, change.id)
+            if difference.homes:
+                db_bookings.move(connection, difference.homes, now)
+            if difference.lost:
+                db_lease_flags.degrade(connection, difference.lost, now)
             for check in change.first:
                 check(connection)
             if reserved := change.of_reservations:

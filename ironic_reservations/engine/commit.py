@@ -23,43 +23,33 @@ attempt begins again with its first read.
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 
 import sqlalchemy as sa
 
 from ironic_reservations import errors
-from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import changes as db_changes
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import histories as db_histories
-from ironic_reservations.db import lease_flags as db_lease_flags
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import seen as seen_module
 
 
 def commit(connection: sa.Connection, seen: seen_module.Seen,
            now: datetime.datetime,
-           difference: difference_module.Difference | None = None,
            let_through: tuple[str, str] | None = None,
            change_id: str | None = None) -> None:
-    """Write the generations of nodes and the moves of bookings of others.
+    """Write the generations of nodes.
 
     This comes first in a transaction that writes bookings of these nodes:
     until the transaction ends, no other one can write bookings of them.
 
-    :param seen: its step is used for the nodes of the difference, too.
     :param now: the time of the decision.
-    :param difference: the bookings of others that move or lose their node.
     :param let_through: a node, and the token of the request that is let
         through to it.
     :param change_id: the id of the request, by which a lost COMMIT is found.
-    :raises Conflict: a node, or a booking that moves, has changed since it was
-        read.
+    :raises Conflict: a node has changed since it was read.
     """
-    if difference is not None:
-        seen = dataclasses.replace(seen.also(difference.seen), step=seen.step)
     raised = seen.raised()
     for uuid, node in seen.fresh.items():
         token = (let_through[1] if let_through and let_through[0] == uuid
@@ -94,11 +84,6 @@ def commit(connection: sa.Connection, seen: seen_module.Seen,
     db_changes.insert(connection, {
         uuid: raised[uuid] for uuid, generation in seen.generations.items()
         if generation}, change_id)
-    if difference is not None:
-        if difference.homes:
-            db_bookings.move(connection, difference.homes, now)
-        if difference.lost:
-            db_lease_flags.degrade(connection, difference.lost, now)
 
 
 def _overtaken(connection: sa.Connection, why: str) -> db_connection.Conflict:

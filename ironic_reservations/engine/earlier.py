@@ -84,23 +84,21 @@ class Earlier:
         """
 
 
-def read(engine: Engine, connection: sa.Connection, key: Key | None,
+def read(engine: Engine, connection: sa.Connection, key: Key,
          now: datetime.datetime) -> Earlier:
     """Read whether the same request has been carried out before.
 
     Call it before all other reads of the request: a copy that is carried out
     later is found when the key is kept.
 
-    :param key: the identity of the request, if it has one.
     :raises IdempotencyKeyReused: another request with the key has, for a
         lease; for others, :class:`errors.ReservationKeyReused` or
         :class:`errors.MaintenanceKeyReused`.
     """
-    if key is not None:
-        for each in engine.hooks['earlier']:
-            found = each.earlier(connection, key, now)
-            if found is not None:
-                return found
+    for each in engine.hooks['earlier']:
+        found = each.earlier(connection, key, now)
+        if found is not None:
+            return found
     return Earlier()
 
 

@@ -148,7 +148,9 @@ class Feature:
                 projects: bool) -> limits.Limits | None:
         """Return what a caller may have at most.
 
-        :param group: of options, ``leases`` or ``reservations``.
+        It is asked when a process starts.
+
+        :param group: one of ``limits.GROUPS``.
         :param projects: whether there are projects.
         """
         return None

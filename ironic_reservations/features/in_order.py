@@ -37,7 +37,8 @@ FEATURES: tuple[type[feature.Feature], ...] = (
     limits.Limits, keys.Keys, notices.Notices, owners.Owners, usage.Usage,
     no_show.NoShow, audit.Audit, history.History, calendar.Calendar,
     # Before Placement and the enforcement service, which may answer late.
-    announcements.Announcements, placement.Placement, enforcement.Enforcement)
+    announcements.Announcements, announcements.Unrequested,
+    placement.Placement, enforcement.Enforcement)
 
 
 def new() -> tuple[feature.Feature, ...]:

@@ -73,7 +73,6 @@ FREES = frozenset((Act.ALLOCATION, Act.UNDEPLOY))
 #: Provision targets that are protected acts. None applies to an available
 #: node. "provide" is not among them: it makes a node available to its holder
 #: again.
-#: Not "provide", which makes a node available to its holder again.
 OF_TARGETS = {
     'deleted': Act.UNDEPLOY, 'undeploy': Act.UNDEPLOY,
     'rescue': Act.RESCUE, 'unrescue': Act.RESCUE,

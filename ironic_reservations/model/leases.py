@@ -378,6 +378,11 @@ class LeaseReservationRequest:
     instances: instance_reservations.InstanceRequest | None = None
     flavor_id: str | None = None
 
+    @property
+    def flavor_unread(self) -> bool:
+        """Whether only Nova knows the flavor that it names."""
+        return self.flavor_id is not None and self.instances is None
+
 
 @dataclasses.dataclass(frozen=True)
 class Flexible:

@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 import dataclasses
 
+#: The groups of options that limit callers.
+GROUPS = ('leases', 'reservations')
 #: The limits on extensions of leases that have started.
 EXTENSIONS = ('extension_notice', 'max_extensions')
 
@@ -69,4 +71,11 @@ class Limits:
                        *self.max_host_hours_per_class})
 
 
-NONE = Limits()
+class Unlimited(Limits):
+    """The limits of a caller that has none.
+
+    The type tells features that a request has nothing to do with limits.
+    """
+
+
+NONE = Unlimited()

@@ -27,7 +27,6 @@ from ironic_reservations import policies
 from ironic_reservations.api import expose
 from ironic_reservations.api import pages
 from ironic_reservations.api.middleware import strict
-from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import Engine
 from ironic_reservations.model import leases
 from ironic_reservations.model import limits
@@ -74,7 +73,7 @@ class Controller(pecan_rest.RestController):
                 context, _EXEMPT[group],
                 {'project_id': project_id or ''}):
             return limits.NONE
-        return ceiling.limits_of(self._engine, group, self._enforcer.projects)
+        return self._engine.limits[group, self._enforcer.projects]
 
     @pecan.expose()
     def _route(self, args: list[str],

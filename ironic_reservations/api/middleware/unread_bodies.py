@@ -37,11 +37,8 @@ class Unread:
 
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
-        # Of two layers, the outer one closes the connection: the inner one may
-        # answer a request that the calendar makes for a page.
         if not (environ.get('HTTP_TRANSFER_ENCODING')
-                and environ.get(_TERMINATED)) or (
-                    isinstance(environ['wsgi.input'], _Watched)):
+                and environ.get(_TERMINATED)):
             return self._application(environ, start_response)
         watched = _Watched(environ['wsgi.input'])
         environ['wsgi.input'] = watched

@@ -278,10 +278,10 @@ def begin(engine: Engine, node: mirrored_node.Node,
     through = InFlightRequest(
         token, node.uuid, deadline, None if shown is None else shown.uuid,
         first, lease_reservation_id, instance_uuid, uses, had)
-    moves = displacement.difference(room)
+    rests_on = seen.picked(node, confirmed)
     opening = change.Change(
-        now, dataclasses.replace(
-            moves, seen=seen.picked(node, confirmed).also(moves.seen)),
+        now, (difference.Difference(rests_on) if room is None
+              else room.beside(rests_on)),
         # A late renewal must not revive a reservation that is void for this
         # request.
         [*([] if void is None or void.live(now) else [change.Write(

@@ -259,7 +259,7 @@ class Admission:
             preferred = (preferred or snapshot.usable
                          ) & ~snapshot.host_set.mask(self._outrun)
         margin = self._engine.conf.leases.cleaning_time * instants.SECOND
-        return [snapshot.loans.limit(lease_demands.of(
+        return [snapshot.limited(lease_demands.of(
             each, instants.instant(begin), instants.instant(asked.end),
             requested.least, most, snapshot.eligible(requirement), margin,
             preferred, requested.instances), asked.project_id)

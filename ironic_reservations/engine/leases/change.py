@@ -86,7 +86,7 @@ def _change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
             allowed: limits.Limits | None, permitted: leases.Lease | None,
             key: earlier.Key | None = None) -> _Changed:
     if allowed is None:
-        allowed = ceiling.limits_of(engine, 'leases')
+        allowed = engine.limits['leases', True]
     request = _Request(engine, lease_id, changes, project_id,
                        ladder.Ladder(engine, dry_run), allowed,
                        None if dry_run else key, permitted)
@@ -155,8 +155,9 @@ class _Request:
         # An answer to a copy of a request shows the change of the first one.
         if before is None or self._key is not None:
             with self._engine.database.snapshot() as connection:
-                self._known = earlier.read(self._engine, connection,
-                                           self._key, now)
+                if self._key is not None:
+                    self._known = earlier.read(self._engine, connection,
+                                               self._key, now)
                 before = lease_find.read(connection, self._lease_id,
                                          self._project_id)
         self._before = before

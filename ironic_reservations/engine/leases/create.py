@@ -30,8 +30,8 @@ from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.leases import admission
 from ironic_reservations.engine.leases import dates as lease_dates
+from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import flavors as lease_flavors
-from ironic_reservations.engine.leases import granted as lease_granted
 from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import offers as lease_offers
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
@@ -82,14 +82,14 @@ def rehearse(engine: Engine, request: leases.LeaseRequest,
 def _create(engine: Engine, request: leases.LeaseRequest, dry_run: bool,
             allowed: limits.Limits | None) -> _Made:
     key = _key_of(request)
-    if lease_flavors.unread(request):
+    if any(each.flavor_unread for each in request.reservations):
         # A repeated request is answered even if its flavor is gone.
         served = _served(engine, _known(engine, key))
         if served is not None:
             return served, None
         request = lease_flavors.read(engine, request)
     if allowed is None:
-        allowed = ceiling.limits_of(engine, 'leases')
+        allowed = engine.limits['leases', True]
     creation = _Request(engine, request, allowed, key,
                         ladder.Ladder(engine, dry_run))
     try:
@@ -229,8 +229,8 @@ class _Request:
         reservations = tuple(
             _reservation(
                 each, requested, now,
-                lease_granted.rows(place.snapshot, each, granted,
-                                   request.project_id))
+                lease_demands.granted_rows(place.snapshot, each, granted,
+                                           request.project_id))
             for each, requested, granted in zip(self._wanted.ids,
                                                 request.reservations,
                                                 place.plan.granted,

@@ -11,11 +11,13 @@
 #    under the License.
 
 
-"""Convert requests and rows of leases to demands of the planner."""
+"""Convert leases to demands of the planner, and its bookings to rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Sequence
+import uuid as uuid_module
 
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import request_checks
@@ -66,7 +68,7 @@ def home(snapshot: snapshots.Snapshot, rows: list[leases.NodeBooking],
     """
     row = rows[0]
     here = snapshot.host_state(snapshot.host_set.number(row.node_uuid))
-    return snapshot.loans.limit(of_rows(
+    return snapshot.limited(of_rows(
         ident or f'{host_states.name(row)}:home', rows,
         instants.instant(row.starts_at), instants.instant(row.ends_at),
         snapshot.eligible(wanted) & hosts, margin, here), row.project_id)
@@ -90,3 +92,22 @@ def units(snapshot: snapshots.Snapshot, rows: Iterable[leases.NodeBooking]
                else host_states.name(row))
         found.setdefault(key, []).append(row)
     return list(found.values())
+
+
+def granted_rows(snapshot: snapshots.Snapshot, reservation_id: str,
+                 granted: Sequence[bookings.Booking], project_id: str | None,
+                 first: int = 0) -> tuple[leases.NodeBooking, ...]:
+    """Return the rows for granted bookings, which have no ids yet.
+
+    :param first: the place of the first row in its reservation.
+    """
+    return tuple(
+        leases.NodeBooking(0,
+                           reservation_id,
+                           first + place,
+                           snapshot.host_set.uuids[booking.node],
+                           instants.moment(booking.start),
+                           instants.moment(booking.end),
+                           project_id=project_id,
+                           uuid=str(uuid_module.uuid4()))
+        for place, booking in enumerate(granted))

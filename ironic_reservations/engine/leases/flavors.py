@@ -25,11 +25,6 @@ from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 
 
-def unread(request: leases.LeaseRequest) -> bool:
-    """Return whether a request names flavors that only Nova knows."""
-    return any(map(_unread, request.reservations))
-
-
 def read(engine: Engine, request: leases.LeaseRequest) -> leases.LeaseRequest:
     """Return a request with the contents of the flavors that it names.
 
@@ -42,7 +37,7 @@ def read(engine: Engine, request: leases.LeaseRequest) -> leases.LeaseRequest:
     found: dict[str, flavors.Flavor] = {}
     reservations = []
     for place, requested in enumerate(request.reservations):
-        if _unread(requested):
+        if requested.flavor_unread:
             assert requested.flavor_id is not None
             if requested.flavor_id not in found:
                 found[requested.flavor_id] = _read(engine, place,
@@ -53,10 +48,6 @@ def read(engine: Engine, request: leases.LeaseRequest) -> leases.LeaseRequest:
                     requested.flavor_id, found[requested.flavor_id])))
         reservations.append(requested)
     return dataclasses.replace(request, reservations=tuple(reservations))
-
-
-def _unread(requested: leases.LeaseReservationRequest) -> bool:
-    return requested.flavor_id is not None and requested.instances is None
 
 
 def _read(engine: Engine, place: int, ident: str,

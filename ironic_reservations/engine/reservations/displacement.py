@@ -55,6 +55,11 @@ class Displacement:
     difference: difference_module.Difference
     until: datetime.datetime | None
 
+    def beside(self, rests_on: seen.Seen) -> difference_module.Difference:
+        """Return the moves, of a change that rests on other nodes, too."""
+        return dataclasses.replace(
+            self.difference, seen=rests_on.also(self.difference.seen))
+
     @property
     def lost(self) -> frozenset[str]:
         """The lease reservations that lose a node without a replacement."""
@@ -140,12 +145,6 @@ def _numbered(snapshot: snapshots.Snapshot, nodes: Iterable[mirrored_node.Node]
             yield there[node.uuid], node
 
 
-def difference(room: Displacement | None) -> difference_module.Difference:
-    """Return the moves that make room on a node, if any."""
-    return (difference_module.Difference() if room is None
-            else room.difference)
-
-
 def _check(snapshot: snapshots.Snapshot, number: int,
            node: mirrored_node.Node) -> None:
     # The commit names one generation, so the node and the snapshot need the
@@ -163,12 +162,8 @@ def _cleared(engine: Engine, snapshot: snapshots.Snapshot, number: int,
         if not start < instants.instant(booking.starts_at) < end or (
                 booking.begun):
             continue
-        demand = snapshot.loans.limit(lease_demands.of_rows(
-            f'{host_states.name(booking)}:home', [booking],
-            instants.instant(booking.starts_at),
-            instants.instant(booking.ends_at),
-            snapshot.eligible(wanted) & ~(1 << number), margin,
-            snapshot.host_state(number)), booking.project_id)
+        demand = lease_demands.home(snapshot, [booking], wanted,
+                                    ~(1 << number), margin)
         demands.append(demand)
         leaving[demand.id] = booking
     cleared = displace.clear_node(snapshot.timeline, number, start, end,

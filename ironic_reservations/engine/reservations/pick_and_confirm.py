@@ -22,7 +22,6 @@ from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.reservations import confirm
 from ironic_reservations.engine.reservations import displacement
@@ -48,11 +47,6 @@ class Choice:
     node: mirrored_node.Node
     view: plan.View
     room: displacement.Displacement | None = None
-
-    @property
-    def difference(self) -> difference.Difference | None:
-        """The moves of others, if any."""
-        return None if self.room is None else self.room.difference
 
     @property
     def free_until(self) -> datetime.datetime | None:

@@ -21,6 +21,7 @@ from ironic_reservations import errors
 from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import change
+from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import seen
@@ -75,11 +76,11 @@ def renew(engine: Engine, uuid: str,
         rests_on = here.also(seen.of_nodes([node]))
         room = _make_room(engine, held, node, view, end)
         extended = dataclasses.replace(held, expires_at=end, updated_at=now)
-        moves = displacement.difference(room)
         # The node is among them, so that a lease that was planned after the
         # old end cannot commit any more.
         renewal = change.Change(
-            now, dataclasses.replace(moves, seen=rests_on.also(moves.seen)),
+            now, (difference.Difference(rests_on) if room is None
+                  else room.beside(rests_on)),
             [change.Write(held, extended)],
             None if room is None else room.snapshot, uuid)
         if held.expires:

@@ -30,11 +30,11 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import change
+from ironic_reservations.engine import difference
 from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
 from ironic_reservations.engine import seen
-from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.engine.reservations import lifetime
 from ironic_reservations.engine.reservations import pick_and_confirm
 from ironic_reservations.engine.reservations import plan
@@ -136,9 +136,11 @@ class _Request:
         with engine.database.read() as connection:
             # The key is read first: keeping the key finds a copy that is
             # served later, and the rows below show one that was served before.
-            known = earlier.read(engine, connection, key, now)
-            full = ceiling.full_classes(engine, connection, self._allowed,
-                                        request.project_id, now)
+            known = (earlier.Earlier() if key is None
+                     else earlier.read(engine, connection, key, now))
+            full = (ceiling.full_classes(engine, connection, self._allowed,
+                                         request.project_id, now)
+                    if self._allowed.max_per_class else ceiling.FullClasses())
             need = plan.Need(_lasts(engine, request, now), unheld=self._unheld,
                              full=frozenset(full.names))
             view = plan.read_view(engine, connection, request, self._sees, now,
@@ -215,14 +217,15 @@ class _Request:
                 if not row.live(now) and (
                     row.node_uuid == made.node_uuid or row.uuid == made.uuid
                     or row.instance_uuid == made.instance_uuid)]
-        moves = displacement.difference(choice.room)
+        room = choice.room
+        rests_on = seen.picked(choice.node, choice.view.confirmed)
         making = change.Change(
-            now, dataclasses.replace(moves, seen=seen.picked(
-                choice.node, choice.view.confirmed).also(moves.seen)),
+            now, (difference.Difference(rests_on) if room is None
+                  else room.beside(rests_on)),
             [change.Write(None, made),
              *(change.Write(row, None, change.Cause.OVER,
                             reason=announce.EXPIRED) for row in void)],
-            None if choice.room is None else choice.room.snapshot, made.uuid)
+            None if room is None else room.snapshot, made.uuid)
         making.wrong_from(made.expires_at)
         return making
 

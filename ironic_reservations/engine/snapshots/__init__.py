@@ -27,6 +27,7 @@ import hashlib
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
+from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import host_states
 from ironic_reservations.planner import instance_host_states
@@ -157,9 +158,18 @@ class Snapshot:
         node = self.host_state(number).host.node
         return node.uuid, node.generation
 
+    def limited(self, demand: bookings.Demand, project_id: str | None,
+                kept: int = 0) -> bookings.Demand:
+        """Return a demand without hosts that are not lent for so long.
+
+        :param kept: the set of hosts that the project has until then.
+        """
+        return demand if self.loans is loans_module.NONE else (
+            self.loans.limit(demand, project_id, kept))
+
     def owners(self, numbers: Iterable[int]) -> dict[str, str | None]:
         """Return the owners of nodes, if these matter."""
-        if not self.loans.matter:
+        if self.loans is loans_module.NONE:
             return {}
         nodes = (self.host_state(number).host.node for number in numbers)
         return {node.uuid: node.owner or None for node in nodes}

@@ -83,7 +83,6 @@ from ironic_reservations.engine import feature
 from ironic_reservations.engine import lost_requests
 from ironic_reservations.engine import seen as seen_module
 from ironic_reservations.engine import snapshots
-from ironic_reservations.engine.snapshots import host_limits
 from ironic_reservations.engine.snapshots import node_versions
 from ironic_reservations.engine.snapshots import readings
 from ironic_reservations.engine.snapshots import rows
@@ -152,8 +151,7 @@ class SnapshotCache:
         self._changes = seen_changes.SeenChanges()
         self._copy = working_copy.WorkingCopy(self._conf, next(
             (limits for each in self._features
-             if (limits := each.narrow(self._conf)) is not None),
-            host_limits.HostLimits()))
+             if (limits := each.narrow(self._conf)) is not None), None))
         #: When all nodes were compared.
         self._compared: float | None = None
 

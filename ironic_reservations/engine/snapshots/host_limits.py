@@ -16,14 +16,15 @@
 from __future__ import annotations
 
 import datetime
+from typing import Protocol
 
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_states
 from ironic_reservations.planner import loans
 
 
-class HostLimits:
-    """Limits of all hosts, kept with them; here, there is none."""
+class HostLimits(Protocol):
+    """Limits of all hosts, kept with them."""
 
     def put(self, number: int, here: host_states.HostState | None) -> bool:
         """Set a host.
@@ -31,11 +32,9 @@ class HostLimits:
         :param here: ``None``: it has been removed.
         :returns: whether bookings may now move to other hosts than before.
         """
-        return False
 
     def loans(self, instant: int) -> loans.Loans:
         """Return the hosts that projects have only until an instant."""
-        return loans.NONE
 
     def narrow(self, here: host_states.HostState,
                drawn: list[bookings.Booking], now: datetime.datetime,
@@ -45,4 +44,3 @@ class HostLimits:
         :returns: the bookings, and the instants from which some of them may
             move to more hosts.
         """
-        return drawn, []

@@ -33,6 +33,7 @@ from ironic_reservations.model import requirements
 from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import host_states
 from ironic_reservations.planner import instance_host_states
+from ironic_reservations.planner import loans
 from ironic_reservations.planner import shares
 from ironic_reservations.planner import timeline
 
@@ -47,12 +48,12 @@ class WorkingCopy:
     """All hosts and their promises, until a change.
 
     :param conf: [leases] cleaning_time.
-    :param limits: of a feature, without hosts yet.
+    :param limits: of a feature, without hosts yet; ``None``: there are none.
     :ivar drawn: how many bookings have been drawn.
     """
 
     def __init__(self, conf: cfg.ConfigOpts,
-                 limits: host_limits.HostLimits) -> None:
+                 limits: host_limits.HostLimits | None = None) -> None:
         self._conf = conf
         self.drawn = 0
         self._numbers: dict[str, int] = {}
@@ -206,7 +207,8 @@ class WorkingCopy:
             self._usable, dict(self._sets), compared, snapshots.State(
                 sums, frozenset(self._busy), self._next_turn(), margin,
                 '' if instant >= self._latest else uuid_module.uuid4().hex),
-            self._limits.loans(instant))
+            loans.NONE if self._limits is None
+            else self._limits.loans(instant))
 
     def _next_turn(self) -> int | None:
         while self._turns and self._due.get(
@@ -235,7 +237,8 @@ class WorkingCopy:
         self._seen = None
         self._states[number] = here
         self._note_use(number, here)
-        changed = self._limits.put(number, here)
+        changed = (self._limits is not None
+                   and self._limits.put(number, here))
         if known == self._known[number]:
             return changed
         self._known[number] = known
@@ -307,9 +310,12 @@ class WorkingCopy:
             if requirement is not last:
                 last = requirement
                 self._set(requirement)
-        drawn, longer = self._limits.narrow(here, instance_host_states.draw(
+        drawn = instance_host_states.draw(
             here, number, now, margin, self._sets.__getitem__,
-            self._rows[number]), now, margin)
+            self._rows[number])
+        longer: list[int] = []
+        if self._limits is not None:
+            drawn, longer = self._limits.narrow(here, drawn, now, margin)
         self._draft.draw(number, drawn)
         self.drawn += len(drawn)
         turn = min((each for each in (host_states.turn(here, now), *longer)

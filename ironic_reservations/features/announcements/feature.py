@@ -146,10 +146,14 @@ def _reason(write: change_module.Write[leases.Lease]) -> str | None:
 
 
 class Announcements(feature.Feature):
-    """Notifications on the message bus."""
+    """Notifications on the message bus, and their records in the audit."""
 
     def __init__(self) -> None:
         self._quota = notice_quota.NoticeQuota()
+
+    def is_on(self, engine: Engine) -> bool:
+        """Return whether there is a message bus."""
+        return engine.announcer.sends
 
     def before(self, engine: Engine, change: change_module.Change,
                memory: feature.Memory) -> None:
@@ -169,3 +173,20 @@ class Announcements(feature.Feature):
              change: change_module.Change) -> feature.Part | None:
         """Return the notifications of a change."""
         return _Part(engine, change, self._quota)
+
+
+class Unrequested(Announcements):
+    """Without a message bus, the records of changes that nobody requested.
+
+    The API and the guard record the requests.
+    """
+
+    concerns = frozenset((
+        change_module.Cause.SLID, change_module.Cause.FLAGGED,
+        change_module.Cause.FIXED, change_module.Cause.MOVED_EARLIER,
+        change_module.Cause.OVER, change_module.Cause.STEP,
+        change_module.Rehoused, change_module.Concern, leases.NodeBooking))
+
+    def is_on(self, engine: Engine) -> bool:
+        """Return whether there is an audit, and no message bus."""
+        return engine.announcer.audit.wanted and not engine.announcer.sends

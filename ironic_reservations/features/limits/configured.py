@@ -44,11 +44,10 @@ def of(conf: cfg.ConfigOpts, group: str,
     if not conf.leases.project_limits:
         return limits.NONE
     options = conf[group]
-    # The value is compared first, since get_location of oslo.config is slow.
-    return limits.Limits(**{
-        name: value for name in (*BY_GROUP[group], *BY_CLASS[group])
-        if (value := options[name])
-        and (projects or _is_set(conf, group, name))})
+    found = {name: value for name in (*BY_GROUP[group], *BY_CLASS[group])
+             if (value := options[name])
+             and (projects or _is_set(conf, group, name))}
+    return limits.Limits(**found) if found else limits.NONE
 
 
 def _is_set(conf: cfg.ConfigOpts, group: str, name: str) -> bool:

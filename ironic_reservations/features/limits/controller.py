@@ -53,8 +53,7 @@ class LimitsController(rest.Controller):
                  asked: str | None) -> limits.Limits:
         """Return the limits of the caller, or of a project's members."""
         if asked is not None:
-            return configured.of(self._engine.conf, group,
-                                 projects=self._enforcer.projects)
+            return self._engine.limits[group, self._enforcer.projects]
         return self.limits_of(call.context, group,
                               call.context.project_id)
 

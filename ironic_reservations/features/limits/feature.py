@@ -80,10 +80,13 @@ class _Part(feature.Part):
 class Limits(feature.Feature):
     """The limits of projects on their leases and reservations."""
 
-    #: Those with which a lease or a project can get more.
+    #: Requests of callers with limits, and other changes with which a lease or
+    #: a project can get more.
     concerns = frozenset(change_module.Cause) - {
+        change_module.Cause.REQUESTED,
         change_module.Cause.ENDED, change_module.Cause.STEP,
-        change_module.Cause.USED, change_module.Cause.SEEN_USED}
+        change_module.Cause.USED, change_module.Cause.SEEN_USED} | {
+            limits.Limits}
 
     def is_on(self, engine: Engine) -> bool:
         """Return whether projects are limited."""
@@ -163,5 +166,4 @@ def _allowed(engine: Engine, change: change_module.Change,
     if given is not None and write.cause is change_module.Cause.REQUESTED:
         return given
     assert write.after is not None
-    return configured.of(engine.conf, 'leases',
-                     projects=write.after.project_id is not None)
+    return engine.limits['leases', write.after.project_id is not None]

@@ -148,8 +148,8 @@ def create(engine: Engine, request: WindowRequest, dry_run: bool = False,
         keys.clear()
         with engine.database.snapshot() as connection:
             now = engine.clock()
-            known = earlier.read(engine, connection,
-                                 None if dry_run else key, now)
+            known = (earlier.Earlier() if dry_run or key is None
+                     else earlier.read(engine, connection, key, now))
             keys.append(known)
             if known.ident is not None:
                 return change.Planned(Planned(

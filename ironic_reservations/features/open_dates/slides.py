@@ -37,7 +37,6 @@ from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import demands as lease_demands
-from ironic_reservations.engine.leases import granted as lease_granted
 from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.features.open_dates import make_way
@@ -218,7 +217,7 @@ def fixed_from(change: change_module.Change) -> Iterator[datetime.datetime]:
 
 def _limits(engine: Engine, lease: leases.Lease) -> limits.Limits:
     """Return the limits of the project of a lease, not of the caller."""
-    return ceiling.limits_of(engine, 'leases', lease.project_id is not None)
+    return engine.limits['leases', lease.project_id is not None]
 
 
 def _reservations(lease: leases.Lease) -> Iterator[str]:
@@ -242,8 +241,8 @@ def _moved(snapshot: snapshots.Snapshot, lease: leases.Lease, start: int,
     moved = lease_dates.starting_at(lease, instants.moment(start),
                                     snapshot.now)
     moved = dataclasses.replace(moved, reservations=tuple(dataclasses.replace(
-        each, bookings=lease_granted.rows(snapshot, each.id, rows,
-                                          lease.project_id))
+        each, bookings=lease_demands.granted_rows(snapshot, each.id, rows,
+                                                  lease.project_id))
         for each, rows in zip(lease.reservations, granted, strict=True)))
     return change_module.Write(lease, moved, change_module.Cause.SLID,
                                request_checks.due(moved, snapshot.now))
@@ -423,7 +422,7 @@ class _Loose:
         start, end = (instants.instant(lease.start),
                       instants.instant(lease.end))
         demands = tuple(
-            self._snapshot.loans.limit(
+            self._snapshot.limited(
                 lease_demands.of(
                     each.id, start, end, len(each.bookings), len(
                         each.bookings),

@@ -36,9 +36,9 @@ class Owners(feature.Feature):
         """Return whether owners can have their hosts back."""
         return bool(engine.conf.leases.owner_notice)
 
-    def narrow(self, conf: cfg.ConfigOpts) -> lent_hosts.LentHosts:
-        """Return the owners of the hosts of a process."""
-        return lent_hosts.LentHosts(conf)
+    def narrow(self, conf: cfg.ConfigOpts) -> lent_hosts.LentHosts | None:
+        """Return the owners of the hosts of a process, if these matter."""
+        return lent_hosts.LentHosts(conf) if conf.leases.owner_notice else None
 
     def lent(self, engine: Engine, found: Collection[leases.Lease]
              ) -> Mapping[str, Mapping[str, datetime.datetime]]:

@@ -107,8 +107,7 @@ def _plan(engine: Engine, lease_id: str,
     before = lease_find.get(engine, lease_id)
     if not before.waits or before.queued is None or before.start <= now:
         return change.Planned(False)
-    allowed = ceiling.limits_of(engine, 'leases',
-                                before.project_id is not None)
+    allowed = engine.limits['leases', before.project_id is not None]
     project = ceiling.of_project(engine, allowed, before.project_id, now,
                                  before.id)
     length = before.end - before.start

@@ -81,8 +81,8 @@ class TestLimits(_Served):
 
     def test_how_late_and_how_often_a_lease_is_extended(self) -> None:
         """These limits of a member are shown since 1.16."""
-        for name, value in (('extension_notice', 3600), ('max_extensions', 3)):
-            self.served.conf.set_override(name, value, 'leases')
+        self.served.configure('leases', extension_notice=3600,
+                              max_extensions=3)
         found = self._read()
         self.assertEqual([(3600, None), (3, None)],
                          [found[name] for name in limits.EXTENSIONS])
@@ -111,7 +111,7 @@ class TestLimits(_Served):
 
     def test_all_switched_off(self) -> None:
         """The usage is still shown."""
-        self.served.conf.set_override('project_limits', False, 'leases')
+        self.served.configure('leases', project_limits=False)
         found = self._read()
         self.assertEqual({None}, {allowed for allowed, _ in found.values()})
         self.assertEqual(2, found['max_leases_per_project'][1])
@@ -146,8 +146,7 @@ class TestByClass(_Served):
 
     def setUp(self) -> None:
         super().setUp()
-        self.served.conf.set_override(
-            'max_hosts_per_class', {'gold': 4}, 'leases')
+        self.served.configure('leases', max_hosts_per_class={'gold': 4})
 
     def _of_class(self, who: dict[str, str] | None = None,
                   path: str = _PATH) -> list[tuple[Any, ...]]:

@@ -53,7 +53,7 @@ class TestNoauth(asking.AskingCase):
         """Set limits, as ``group__name``."""
         for name, value in limits.items():
             group, _, option = name.partition('__')
-            self.served.conf.set_override(option, value, group)
+            self.served.configure(group, **{option: value})
 
     def lease(self, status: int, begin: float, end: float,
               hosts: int = 1) -> Any:
@@ -132,7 +132,7 @@ class TestNoauth(asking.AskingCase):
     def test_what_is_set_and_switched_off(self) -> None:
         """One option removes all limits."""
         self.limit(leases__max_duration=7200)
-        self.served.conf.set_override('project_limits', False, 'leases')
+        self.served.configure('leases', project_limits=False)
         self.lease(201, 1, 4)
 
 

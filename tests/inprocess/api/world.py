@@ -149,6 +149,12 @@ class World(fixtures.Fixture):
             return self._outside(environ, start_response)
         return self.app(environ, start_response)
 
+    def configure(self, group: str, **options: Any) -> None:
+        """Change options, as another start of a process does."""
+        for name, value in options.items():
+            self.conf.set_override(name, value, group)
+        self.engine.__post_init__()
+
     def _outside(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:
         path = environ['PATH_INFO'].removeprefix(OUTSIDE).split('/')[1:]
@@ -160,10 +166,7 @@ class World(fixtures.Fixture):
             length = int(environ['CONTENT_LENGTH'])
             what = json.loads(environ['wsgi.input'].read(length))
             if path[0] == 'options':
-                for name, value in what.items():
-                    self.conf.set_override(name, value, path[1])
-                # Features are on or off from the start of a process.
-                self.engine.__post_init__()
+                self.configure(path[1], **what)
             else:
                 if 'traits' in what:
                     what['traits'] = frozenset(what['traits'])

@@ -22,6 +22,7 @@ from oslo_messaging.notify import _impl_test
 
 from ironic_reservations import conf as project_conf
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import audit_trail
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.in_flight import admission
@@ -188,3 +189,36 @@ class TestLeases(_Announced):
             ('lease.event.before_end_lease', 'ACTIVE'),
             ('lease.event.end_lease', 'TERMINATED')], told)
         self.assertEqual('TERMINATED', self.leasing.reload(lease).status)
+
+
+class TestRecordedWithoutBus(timelines.TestCase):
+    """The audit has the changes that nobody requested."""
+
+    options = {'leases__without_reservation': 'allow'}
+
+    def setUp(self):
+        super().setUp()
+        (self.node,) = self.leasing.hosts()
+        self.recorded = []
+        vars(self.engine.announcer.audit)['record'] = (
+            lambda way, action, kind, ident, who=None, status=None, code=None,
+            **more: self.recorded.append((way, action, kind, ident, code)))
+
+    def test_requests_are_recorded_elsewhere(self):
+        self.leasing.create(1, 4)
+        self.world.reserve(self.node, ttl=600)
+        self.assertEqual([], self.recorded)
+
+    def test_lease_that_loses_its_node_to_a_request(self):
+        lease = self.leasing.create(1, 4)
+        admission.admit(self.engine, self.node, None)
+        self.assertEqual([(audit_trail.Way.SERVICE, 'update', 'lease',
+                           lease.id, announce.DEGRADED)], self.recorded)
+
+    def test_reservation_that_is_over_when_another_is_made(self):
+        held = self.world.reserve(self.node, ttl=60)
+        self.world.clock.advance(61)
+        self.world.reserve(self.node, ttl=60)
+        self.assertEqual([(audit_trail.Way.SERVICE, 'delete', 'reservation',
+                           audit_trail.digest(held.uuid), announce.EXPIRED)],
+                         self.recorded)

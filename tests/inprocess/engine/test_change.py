@@ -30,6 +30,7 @@ from ironic_reservations.engine.reservations import renew
 from ironic_reservations.features.queue import pull
 from tests import leasing
 from tests import servers
+from tests import world
 from tests.inprocess.engine import timelines
 
 
@@ -76,9 +77,11 @@ class TestCommitThatBecomesVisibleLate(timelines.TestCase):
         super().setUp()
         self.node, = self.leasing.hosts()
         self.told = []
-        self.engine.announcer.notify = self.engine.announcer.notify_lease = (
-            lambda event, what, reason=None: self.told.append(
-                (event, getattr(what, 'uuid', None) or what.id, reason)))
+
+        def note(event, what, reason=None):
+            self.told.append((event, getattr(what, 'uuid', None) or what.id,
+                              reason))
+        world.hear(self.engine, notify=note, notify_lease=note)
 
     def late(self, call):
         """Carry out a change whose COMMIT is seen at the second look."""

@@ -359,9 +359,9 @@ class TestAllow(_Guarded):
     def setUp(self):
         super().setUp()
         self.told = []
-        self.engine.announcer.notify_lease = (
+        world.hear(self.engine, notify_lease=(
             lambda event, lease, reason=None: self.told.append(
-                (event, lease.id, lease.degraded, reason)))
+                (event, lease.id, lease.degraded, reason))))
 
     def check(self):
         self.assertEqual({}, self.leasing.stale())

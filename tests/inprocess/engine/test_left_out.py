@@ -21,6 +21,7 @@ import os
 import fixtures
 
 from ironic_reservations.features import in_order
+from ironic_reservations.features.announcements import feature as announcements
 from ironic_reservations.features.audit import feature as audit
 from ironic_reservations.features.enforcement import feature as enforcement
 from ironic_reservations.features.limits import feature as limits
@@ -28,10 +29,12 @@ from ironic_reservations.features.no_show import feature as no_show
 from ironic_reservations.features.notices import feature as notices
 from ironic_reservations.features.owners import feature as owners
 from ironic_reservations.features.placement import feature as placement
+from tests import world
 from tests.inprocess.engine import timelines
 
 _BY_DEFAULT = (placement.Placement, limits.Limits, no_show.NoShow,
-               notices.Notices, owners.Owners, enforcement.Enforcement)
+               notices.Notices, owners.Owners, enforcement.Enforcement,
+               announcements.Announcements)
 #: Tests of the core alone.
 _OF_THE_CORE = (('test_find', 'TestFind'), ('test_lease_create', 'TestCreate'),
                 ('test_lease_create', 'TestDryRun'),
@@ -53,20 +56,28 @@ class TestSwitchedOff(timelines.TestCase):
 
     def test_audit(self) -> None:
         self.begin(audit__log=False)
-        self._are_off(audit.Audit, *_BY_DEFAULT)
+        self._are_off(audit.Audit, announcements.Unrequested, *_BY_DEFAULT)
 
     def test_reports_of_leases(self) -> None:
         """The notices have the metrics of the outbox, which both use."""
         self.begin(leases__enforcement_commit_url='http://127.0.0.1:1')
         self._are_off(limits.Limits, no_show.NoShow, placement.Placement,
-                      owners.Owners)
+                      owners.Owners, announcements.Announcements)
+
+    def test_bus(self) -> None:
+        """With a message bus, the audit needs nothing beside it."""
+        world.hear(self.engine)
+        self._are_off(announcements.Unrequested, *(
+            each for each in _BY_DEFAULT
+            if each is not announcements.Announcements))
 
     def test_none(self) -> None:
         self.begin(leases__owner_notice=3600, leases__project_limits=True,
                    leases__no_show_after={'*': 60},
                    notices__mail_host='127.0.0.1',
                    leases__enforcement_url='http://127.0.0.1:1')
-        self._are_off(placement=object())
+        world.hear(self.engine)
+        self._are_off(announcements.Unrequested, placement=object())
 
     def test_hooks_are_those_that_a_feature_defines(self) -> None:
         self.assertEqual([placement.Placement], list(map(

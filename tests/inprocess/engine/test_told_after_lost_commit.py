@@ -45,9 +45,11 @@ class TestToldAfterLostCommit(timelines.TestCase):
         super().setUp()
         self.node, = self.leasing.hosts()
         self.told = []
-        self.engine.announcer.notify = self.engine.announcer.notify_lease = (
-            lambda event, what, reason=None: self.told.append(
-                (event, getattr(what, 'uuid', None) or what.id, reason)))
+
+        def note(event, what, reason=None):
+            self.told.append((event, getattr(what, 'uuid', None) or what.id,
+                              reason))
+        world.hear(self.engine, notify=note, notify_lease=note)
 
     def is_told_once(self, change, *expected):
         """Lose the answer to the COMMIT of a change, which is told."""

@@ -59,8 +59,8 @@ class TestCase(world.TestCase):
     def listen(self):
         """Return the list of what is told of leases: which, and why."""
         told = []
-        self.engine.announcer.notify_lease = (
-            lambda event, lease, reason=None: told.append((lease.id, reason)))
+        world.hear(self.engine, notify_lease=(
+            lambda event, lease, reason=None: told.append((lease.id, reason))))
         return told
 
     def gold_and_silver(self, gold=1):

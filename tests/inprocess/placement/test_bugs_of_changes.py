@@ -28,7 +28,7 @@ class TestPlacementBeforeOthers(held_reservations.TestCase):
         """Whoever listens need not wait for Placement, nor lose the end."""
         made = self.reserve(self.enrol())
         told: list[str] = []
-        self.engine.announcer.notify = lambda event, *_: told.append(event)
+        world.hear(self.engine, notify=lambda event, *_: told.append(event))
 
         def die(*sent: object) -> None:
             raise faults.Died
@@ -58,7 +58,7 @@ class TestOrderOfNotifications(held_reservations.TestCase):
         """Whoever listens takes the last word about a uuid for true."""
         node, uuid = self.enrol(), world.new_uuid()
         told: list[str] = []
-        self.engine.announcer.notify = lambda event, *_: told.append(event)
+        world.hear(self.engine, notify=lambda event, *_: told.append(event))
         self.reserve(node, uuid=uuid, ttl=600)
         self.world.clock.advance(601)
         self.reserve(node, uuid=uuid, ttl=600)

@@ -35,6 +35,8 @@ EVENT = leases.EventType
 class Heard(announce.Announcer):
     """Remembers what was told."""
 
+    sends = True
+
     def __init__(self) -> None:
         self.audit = audit_trail.AuditTrail()
         self.told: list[tuple[str, leases.Lease, str | None]] = []

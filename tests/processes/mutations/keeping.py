@@ -134,12 +134,10 @@ def no_show_outruns_deploy() -> None:
         finally:
             releasing.clear()
 
-    def wrong(connection: Any, looked: Any, now: Any, difference: Any,
-              *arguments: Any) -> None:
+    def wrong(connection: Any, looked: Any, *arguments: Any) -> None:
         if any(releasing):
             looked = seen.read(connection, looked.generations)
-            difference = None
-        right(connection, looked, now, difference, *arguments)
+        right(connection, looked, *arguments)
     context.Context.commit = step  # type: ignore[method-assign]
     change.generations = types.SimpleNamespace(  # type: ignore[assignment]
         commit=wrong)

@@ -145,8 +145,8 @@ def notices_dropped() -> None:
     'test_not_beyond_what_its_project_may_have')
 def queue_unlimited() -> None:
     """One that waits is moved to where its project has too much already."""
-    def unlimited(*arguments: Any, **named: Any) -> limits.Limits:
-        return limits.NONE
+    def unlimited(*arguments: Any) -> ceiling.Ceiling:
+        return ceiling.Ceiling()
     assert pull.ceiling is ceiling
     pull.ceiling = types.SimpleNamespace(  # type: ignore[assignment]
-        limits_of=unlimited, of_project=ceiling.of_project)
+        of_project=unlimited)

@@ -23,7 +23,6 @@ import datetime
 from ironic_reservations.engine import change
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine.leases import demands as lease_demands
-from ironic_reservations.engine.leases import granted as lease_granted
 from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases.replan import task as task_module
 from ironic_reservations.model import instants
@@ -90,7 +89,7 @@ def _within(task: task_module.Task, window: task_module.Window,
     first = task.starting(window.first)
     # A host that is not lent any more can be kept at the present start,
     # but not at another one.
-    demands = [task.snapshot.loans.limit(demand, task.before.project_id)
+    demands = [task.snapshot.limited(demand, task.before.project_id)
                for demand in _demands(first, list(least.values()))]
     start = _first_start(task, free, demands, window.first,
                          window.last + length, least)
@@ -138,7 +137,7 @@ def _replanned(task: task_module.Task, outcome: plans.Plan,
                ) -> task_module.Replanned:
     added = tuple(row for each, granted in zip(
         task.after.reservations, outcome.granted, strict=True)
-        for row in lease_granted.rows(
+        for row in lease_demands.granted_rows(
             task.snapshot, each.id, granted, task.after.project_id))
     return task.replanned(outcome.timeline.without(hidden), added=added,
                           slid=slid)
@@ -155,7 +154,7 @@ def earliest(task: task_module.Task, first: datetime.datetime,
     before = task.before
     length = before.end - before.start
     free = task.free.adding(task.placeholders(task.free, before.bookings))
-    demands = [task.snapshot.loans.limit(dataclasses.replace(
+    demands = [task.snapshot.limited(dataclasses.replace(
         demand, start=instants.instant(first),
         end=instants.instant(first + length)), before.project_id)
         for demand in _demands(task, [len(each.bookings) for each

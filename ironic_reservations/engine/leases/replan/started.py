@@ -22,7 +22,6 @@ import datetime
 from ironic_reservations import errors
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine.leases import demands as lease_demands
-from ironic_reservations.engine.leases import granted as lease_granted
 from ironic_reservations.engine.leases.replan import task as task_module
 from ironic_reservations.engine.leases.replan import unusable
 from ironic_reservations.model import count_text
@@ -90,7 +89,7 @@ def plan(task: task_module.Task) -> task_module.Replanned:
     for demand, granted in zip(
             growing, outcome.granted[len(staying) + len(moving):],
             strict=True):
-        added.extend(lease_granted.rows(
+        added.extend(lease_demands.granted_rows(
             task.snapshot, demand.id.partition(':')[0], granted,
             task.before.project_id, _next_place(task, demand.id)))
     return task.replanned(

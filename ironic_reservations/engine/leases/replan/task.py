@@ -133,7 +133,7 @@ class Task:
         if before.start <= after.start and after.end <= before.end:
             kept = self.snapshot.host_set.mask(
                 row.node_uuid for row in before.bookings)
-        return self.snapshot.loans.limit(demand, before.project_id, kept)
+        return self.snapshot.limited(demand, before.project_id, kept)
 
     def slide(self, free: timeline.Timeline,
               demands: Sequence[bookings.Demand],
