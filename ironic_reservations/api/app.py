@@ -146,7 +146,7 @@ class _Fork:
 
 
 class Beside:
-    """Sends requests to the pages of their paths, and others to the API."""
+    """Passes requests for pages to the pages, and others to the API."""
 
     def __init__(self, api: wsgi.Application,
                  there: Sequence[pages.Page]) -> None:

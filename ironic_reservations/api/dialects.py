@@ -71,6 +71,6 @@ def of(path: str) -> Dialect:
 
 
 def lies_below(path: str, tops: tuple[str, ...]) -> bool:
-    """Return whether a path is one of some paths, or below one of them."""
+    """Return whether a path is one of the given paths, or below one."""
     return path.startswith(tops) and any(
         path == top or path.startswith(top + '/') for top in tops)

@@ -27,9 +27,10 @@ PREFIX = 'ironic_reservations_'
 
 
 def begin_at_zero(refusals: prometheus_client.Counter) -> None:
-    """Count each code of the service from 0 on.
+    """Create the counter of each error code of the service, with 0.
 
-    Prometheus sees no increase in a count that begins with 1.
+    Prometheus does not see the first increase of a counter that appears with
+    the value 1.
 
     :param refusals: a counter with the label ``code``.
     """

@@ -55,8 +55,8 @@ class Engine:
     :ivar unsent: notices that this process has claimed and does not send.
     :ivar hard_requests: the requests that take long to plan, by project.
     :ivar ironic_api: the version of Ironic's API.
-    :ivar all_features: in the order in which they are asked.
-    :ivar features: those of them that are on.
+    :ivar all_features: all features, in the order in which they are called.
+    :ivar features: the features that are on.
     :ivar hooks: the features that are on, by the hooks that they define.
     :ivar limits: what a caller may have at most that is not exempt, by the
         group of options, and whether there are projects.

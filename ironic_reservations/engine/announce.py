@@ -70,7 +70,7 @@ class Announcer:
     """Sends notifications about committed changes.
 
     :param conf: the options of [oslo_messaging_notifications].
-    :param features: may keep a record of changes.
+    :param features: the features, one of which may provide the audit trail.
     :ivar sends: whether there is a message bus.
     """
 
@@ -96,7 +96,7 @@ class Announcer:
         A failure is only logged, since the change has been committed.
 
         :param event: one of the events above.
-        :param reason: the cause of a change that nobody has requested.
+        :param reason: the cause of a change that no request has made.
         """
         if reason is not None:
             # The API records the changes that a caller has requested.
@@ -115,7 +115,7 @@ class Announcer:
         A failure is only logged, since the change has been committed.
 
         :param event: one of the events above.
-        :param reason: the cause of a change that nobody has requested.
+        :param reason: the cause of a change that no request has made.
         """
         if reason is not None or event in (NO_SHOW_WARNING,
                                            *LEASE_EVENTS.values()):

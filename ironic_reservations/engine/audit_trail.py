@@ -36,7 +36,7 @@ class Way(enum.StrEnum):
 
 
 def digest(proof: str) -> str:
-    """Return a digest of a proof, from which the proof cannot be found.
+    """Return a digest of a proof, from which the proof cannot be computed.
 
     It has the form of a uuid, as CADF requires.
     """
@@ -59,15 +59,16 @@ class AuditTrail:
 
         A failure is only logged, since the act is done already.
 
-        :param action: one of CADF: ``create``, ``update``, ``delete``,
+        :param action: an action of CADF: ``create``, ``update``, ``delete``,
             ``allow``, ``deny``.
-        :param kind: of the target: ``reservation``, ``lease``, ``host``,
-            ``host_property``, ``maintenance``, ``calendar_token``, ``node``
-            or ``allocation``.
-        :param ident: of the target; never a proof.
+        :param kind: the kind the kind the kind of the target: ``reservation``,
+            ``lease``, ``host``, ``host_property``, ``maintenance``,
+            ``calendar_token``, ``node`` or ``allocation``.
+        :param ident: the id the id the id of the target; never a proof.
         :param who: the caller; ``None``: no caller.
-        :param status: of the answer, where there is one.
-        :param code: of the refusal, or the reason of the act.
-        :param address: of the client.
-        :param name: of the act in detail, such as the method and the path.
+        :param status: the status of the answer, if there is one.
+        :param code: the code the code the code of the refusal, or the reason
+            of the act.
+        :param address: the address the address the address of the client.
+        :param name: the act in detail, such as the method and the path.
         """

@@ -66,7 +66,8 @@ class Availability:
 
     :ivar earliest: the first instant from which the requested number of hosts
         is free for the requested duration.
-    :ivar slots: the first starts at which that is so, if slots are requested.
+    :ivar slots: the first possible starts of such a lease, if slots are
+        requested.
     """
 
     classes: tuple[ClassAvailability, ...]
@@ -101,7 +102,7 @@ def count_free(engine: Engine, start: datetime.datetime,
     :param duration: the duration of that lease in seconds.
     :param slots: the number of starts to find; the lease has to end within
         the window.
-    :param caller: the caller who would get the lease.
+    :param caller: the caller for whom the lease would be.
     :raises InvalidValue: the window or the properties make no sense.
     """
     if end <= start:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a project may have at most; features know it."""
+"""The limits of projects, which features define."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ironic_reservations.planner import allowance
 
 
 class Ceiling:
-    """What a project may have beside what it has; here, everything."""
+    """The remaining limits of a project; this base class has no limits."""
 
     def beside(self, held: Iterable[allowance.Held]) -> Ceiling:
         """Return the same project with further bookings."""
@@ -43,16 +43,16 @@ class Ceiling:
         return self
 
     def check_one_more(self) -> None:
-        """Check that the project may have one more lease.
+        """Check that the project may have another lease.
 
-        :raises LeaseLimit: it may not.
+        :raises LeaseLimit: the project has as many leases as it may have.
         """
 
     def mosts(self, requests: Sequence[leases.LeaseReservationRequest],
               begin: datetime.datetime, end: datetime.datetime) -> list[int]:
         """Return the largest allowed number of each reservation.
 
-        :raises LeaseLimit: the least numbers exceed a limit.
+        :raises LeaseLimit: the minimum numbers exceed a limit.
         """
         return [requested.most for requested in requests]
 
@@ -63,7 +63,7 @@ class Ceiling:
         :param lease: the lease with its new terms.
         :param before: the lease as it was; the project must be read without
             it.
-        :param counts: the least number for each of its reservations, by id.
+        :param counts: the minimum number for each of its reservations, by id.
         :returns: numbers by id; ``counts`` if these exceed a limit.
         """
         return {each.id: max(each.most, counts[each.id])
@@ -73,9 +73,9 @@ class Ceiling:
                     before: leases.Lease | None = None) -> None:
         """Check the limits for a lease, unless its amounts do not grow.
 
-        The number at the same time and the hours are checked separately: a
-        lease that moves has no more hours, but the project may have other
-        leases at its new time.
+        The concurrent number and the hours are checked separately: a lease
+        with other dates does not add hours, but the project may have other
+        leases at the new time.
 
         :param before: the lease as it was; the project must be read without
             it.
@@ -92,7 +92,7 @@ class Ceiling:
         return True
 
     def permits(self, request: leases.LeaseRequest) -> bool:
-        """Return whether the limits allow the least numbers of a request."""
+        """Return whether the limits allow the minimum numbers of a request."""
         return True
 
     def permits_lease(self, lease: leases.Lease, begin: datetime.datetime,
@@ -132,7 +132,7 @@ class Ceiling:
 
 @dataclasses.dataclass(frozen=True)
 class FullClasses:
-    """The resource classes of which a project may reserve no more."""
+    """The resource classes of which a project has reached the limit."""
 
     names: Collection[str] = ()
 
@@ -143,7 +143,7 @@ class FullClasses:
 
 def of_project(engine: Engine, allowed: limits.Limits, project_id: str | None,
                now: datetime.datetime, *without: str) -> Ceiling:
-    """Return what a project may have; without limits, nothing is read.
+    """Return the remaining limits of a project.
 
     :param without: ids of leases to leave out.
     """
@@ -158,9 +158,9 @@ def of_project(engine: Engine, allowed: limits.Limits, project_id: str | None,
 def read(engine: Engine, connection: sa.Connection | None,
          allowed: limits.Limits, project_id: str | None,
          now: datetime.datetime, *without: str) -> Ceiling:
-    """Read what a project may have.
+    """Read the remaining limits of a project.
 
-    :param connection: ``None``: as if the project had nothing.
+    :param connection: ``None``: as if the project had no bookings.
     :param without: ids of leases to leave out.
     """
     for each in engine.hooks['ceiling']:
@@ -173,7 +173,7 @@ def read(engine: Engine, connection: sa.Connection | None,
 def full_classes(engine: Engine, connection: sa.Connection,
                  allowed: limits.Limits, project_id: str | None,
                  now: datetime.datetime) -> FullClasses:
-    """Read the resource classes of which a project may reserve no more."""
+    """Read the resource classes of which a project has reached the limit."""
     for each in engine.hooks['full_classes']:
         found = each.full_classes(connection, allowed, project_id, now)
         if found is not None:

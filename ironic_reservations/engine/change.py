@@ -64,7 +64,7 @@ _T = TypeVar('_T')
 
 
 class Cause(enum.Enum):
-    """Why a lease, a reservation or a node in a window is written."""
+    """The reasons for writing a lease, a reservation or a node in a window."""
 
     REQUESTED = 'requested'
     ENDED = 'ended'
@@ -92,13 +92,13 @@ class Cause(enum.Enum):
 class Write(Generic[_A]):
     """A lease with its bookings, a reservation, or a node in a window.
 
-    Each is as it was read, and as it will be.
+    It contains the value as it was read, and as it will be written.
 
     :ivar before: ``None``: it is made.
     :ivar after: ``None``: it is deleted.
-    :ivar due_at: when the reconciler has to work on it next.
-    :ivar reason: for causes that have several: a sentence for the owner of a
-        lease, or the word for a reservation in notifications.
+    :ivar due_at: the time at which the reconciler has to work on it next.
+    :ivar reason: for causes with several reasons: a sentence for the owner of
+        a lease, or a word for notifications about a reservation.
     """
 
     before: _A | None
@@ -112,7 +112,7 @@ class Write(Generic[_A]):
 class Rehoused:
     """Bookings that have moved from hosts on which they could not start.
 
-    :ivar reservation_ids: of their lease reservations.
+    :ivar reservation_ids: the ids the ids the ids of their lease reservations.
     """
 
     reservation_ids: frozenset[str]
@@ -120,7 +120,7 @@ class Rehoused:
 
 @dataclasses.dataclass(frozen=True)
 class Used:
-    """A node that Ironic has deployed, or may have.
+    """A node that Ironic has deployed, or may have deployed.
 
     :ivar lasts: whether it is still deployed.
     """
@@ -142,7 +142,7 @@ class NodeGone:
 
 @dataclasses.dataclass(frozen=True)
 class Unused:
-    """Bookings that end because nobody has deployed their nodes."""
+    """Bookings that end because their nodes have not been deployed."""
 
     lease: leases.Lease
     bookings: Collection[leases.NodeBooking]
@@ -156,7 +156,7 @@ class Concern:
     :ivar text: a sentence for the owner.
     :ivar occurrence: distinguishes notices of the same lease and reason;
         ``None``: the occurrence of the change does.
-    :ivar details: more for the notice.
+    :ivar details: further fields of the notice.
     :ivar notified: the name and the lease of the notification; ``None``: an
         update of the lease, for the reason.
     :ivar most_a_day: the maximum number of notices for the reason about the
@@ -199,9 +199,9 @@ class Change:
     :ivar lease_generations: the generations that leases get, by id; added when
         they are written.
     :ivar undone: whether the first write was undone after the commit.
-    :ivar id: of the request: the same in all attempts.
-    :ivar occurrence: of this attempt: no other attempt, also in a history that
-        is lost, has the same one.
+    :ivar id: the id of the request, the same in all attempts.
+    :ivar occurrence: the id of this attempt; no other attempt has it, not even
+        in a lost history.
     """
 
     planned_at: datetime.datetime
@@ -235,7 +235,7 @@ class Change:
 
     @property
     def of_leases(self) -> list[Write[leases.Lease]]:
-        """The writes of leases that a project has."""
+        """The writes of leases, except leases that only put a node back."""
         return [write for write in self.all_of_leases
                 if write.cause is not Cause.PUT_BACK]
 
@@ -340,7 +340,7 @@ def slid(writes: Iterable[Write[Any]]
 
 def gone(change: Change) -> Iterator[tuple[leases.Lease,
                                            list[leases.NodeBooking]]]:
-    """Yield leases and the bookings that their steps delete."""
+    """Yield leases with the bookings that are deleted."""
     for write in change.all_of_leases:
         if write.cause is Cause.STEP and write.before is not None:
             left = set() if write.after is None else {
@@ -367,7 +367,7 @@ def ended(change: Change, write: Write[leases.Lease]) -> leases.Lease:
 
 @dataclasses.dataclass(frozen=True)
 class Planned(Generic[_T]):
-    """The result of a request, and the change that makes it true.
+    """The result of a request, and the change that leads to it.
 
     :ivar change: ``None``: nothing has to be changed.
     """
@@ -389,13 +389,15 @@ def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
     :param dry_run: do everything but commit.
     :param refused: called before a refusal is raised; may raise ``Conflict``,
         so that the request is planned again.
-    :param rename: chooses other ids for what the request makes; called before
-        the plan that follows a COMMIT with an unknown outcome. A history that
-        is lost may have had it, and others may have been told of its ids.
+    :param rename: chooses other ids for the rows that the request makes;
+        called before the plan that follows a COMMIT with an unknown outcome. A
+        lost history may have contained the rows, and clients may have got
+        these ids.
     :param memory: the memory of features, if it outlasts this request.
-    :param once: whether a plan without a change means that nothing was done.
-    :raises Contention: others changed the same nodes each time.
-    :raises OutcomeUnknown: it may or may not have been carried out.
+    :param once: whether a plan without a change after a lost COMMIT shows that
+        the request was not carried out.
+    :raises Contention: other requests changed the same nodes at each attempt.
+    :raises OutcomeUnknown: the request may or may not have been carried out.
     :raises Obstacle: a feature cannot use a node.
     :raises ReservationError: as the plan and the features do.
     """
@@ -452,13 +454,13 @@ def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
 
 def carry_out_once(engine: Engine, change: Change,
                    memory: feature_module.Memory | None = None) -> bool:
-    """Commit a change without a new plan after a conflict.
+    """Commit a change, but do not plan again after a conflict.
 
     A COMMIT that was not answered is found by the id of the request.
 
     :param memory: see :func:`carry_out`.
     :returns: whether it was committed.
-    :raises OutcomeUnknown: this is not known.
+    :raises OutcomeUnknown: it is not known whether it was committed.
     """
     attempts = iter([change])
 
@@ -471,7 +473,7 @@ def carry_out_once(engine: Engine, change: Change,
 def _follow(change: Change) -> None:
     """Call the features after the commit.
 
-    If a feature has undone the request, notifications are sent all the same:
+    The notifications are sent even if a feature has undone the request, since
     other leases may have changed with it.
     """
     with contextlib.ExitStack() as following:
@@ -491,7 +493,7 @@ def commit(engine: Engine, change: Change) -> None:
 
     :raises Conflict: the rows behind the plan have changed, or the plan has
         become wrong with the time.
-    :raises OutcomeUnknown: it may or may not have been committed.
+    :raises OutcomeUnknown: the change may or may not have been committed.
     """
     now, difference = change.planned_at, change.difference
     change.wrong_from(*(row.starts_at for row

@@ -36,7 +36,7 @@ class Live:
     :ivar uncertain: the number of requests to Ironic whose outcome is unknown.
     :ivar uncertain_for: the seconds for which the answer to the oldest of
         these requests is overdue.
-    :ivar followed: whether a process follows the nodes of Ironic.
+    :ivar followed: whether a process mirrors the nodes of Ironic.
     """
 
     reservations: Mapping[node_reservation.State, int]

@@ -25,7 +25,7 @@ from ironic_reservations.model import requirements
 def check(conf: cfg.ConfigOpts) -> None:
     """Check that the condition of the operator is valid.
 
-    :raises oslo_config.cfg.Error: it is not.
+    :raises oslo_config.cfg.Error: the condition is not valid.
     """
     try:
         requirements.parse('', conf.leases.default_resource_properties)
@@ -41,7 +41,7 @@ def check(conf: cfg.ConfigOpts) -> None:
 
 
 def of(conf: cfg.ConfigOpts, resource_properties: str) -> str:
-    """Return a condition; if it is empty, return the operator's."""
+    """Return a condition, or the operator's instead of an empty one."""
     default: str = conf.leases.default_resource_properties
     if not default:
         return resource_properties
@@ -55,7 +55,7 @@ def of(conf: cfg.ConfigOpts, resource_properties: str) -> str:
 
 def added(conf: cfg.ConfigOpts,
           request: leases.LeaseRequest) -> leases.LeaseRequest:
-    """Return a request whose reservations all have a condition."""
+    """Return a request with the operator's condition where it has none."""
     return dataclasses.replace(request, reservations=tuple(
         dataclasses.replace(each, resource_properties=of(
             conf, each.resource_properties))

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""End a reservation that nobody has used, within a larger transaction."""
+"""End an unused reservation within a larger transaction."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@
 """Requests that are sent twice: their identity, and the earlier result.
 
 A client identifies a request by a key, or by the uuid that it chooses for a
-reservation.  Features may know what became of an earlier copy.
+reservation.  A feature may have stored the result of an earlier copy.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Key:
 
     :ivar kind: ``reservation``, ``lease``, ``maintenance`` or ``change``.
     :ivar key: a SHA-256 in hex, of the project and the key of the client.
-    :ivar digest: of the request; empty where different requests may have the
-        same key.
+    :ivar digest: a digest of the request; empty if different requests may have
+        the same key.
     """
 
     kind: str
@@ -52,12 +52,12 @@ class Key:
 
 @dataclasses.dataclass(frozen=True)
 class Earlier:
-    """What is known of earlier copies of a request when it is planned.
+    """The known results of earlier copies of a request when it is planned.
 
     :ivar key: the identity of the request, if a feature keeps it.
     :ivar ident: the uuid of the resource that the same request has made.
-    :ivar row_id: the id of its row, or 0.
-    :ivar deleted: whether it is a lease that has been deleted since.
+    :ivar row_id: the id of its row; 0 if it is not known.
+    :ivar deleted: whether the resource is a lease that has been deleted since.
     """
 
     key: Key | None = None
@@ -91,8 +91,8 @@ def read(engine: Engine, connection: sa.Connection, key: Key,
     Call it before all other reads of the request: a copy that is carried out
     later is found when the key is kept.
 
-    :raises IdempotencyKeyReused: another request with the key has, for a
-        lease; for others, :class:`errors.ReservationKeyReused` or
+    :raises IdempotencyKeyReused: another request for a lease had the key; for
+        other requests, :class:`errors.ReservationKeyReused` or
         :class:`errors.MaintenanceKeyReused`.
     """
     for each in engine.hooks['earlier']:
@@ -106,7 +106,7 @@ def of_request(kind: str, project_id: str | None, key: str,
                asked: object | Mapping[str, Any]) -> Key:
     """Return the identity that a client has given to its request.
 
-    :param kind: of the resource.
+    :param kind: the kind the kind the kind of the resource.
     :param key: the key that the client has sent.
     :param asked: the request: a dataclass, or the body of the client.
     """

@@ -13,7 +13,7 @@
 """The interface between the core and the features.
 
 An engine has a list of features of its own, and calls them in this order.  A
-feature keeps nothing of a request.
+feature must not store any state of a request in itself.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ class Part:
 
         :raises Obstacle: a node cannot be used; the commit for the request has
             been undone.
-        :raises ReservationError: the same, and no other node is tried.
+        :raises ReservationError: the commit has been undone, and no other node
+            is tried.
         """
 
     def committed(self) -> None:
@@ -124,29 +125,29 @@ class Feature:
         return None
 
     def count_key(self, engine: Engine, project_id: str) -> None:
-        """Count a request that its client has identified.
+        """Count a request with a key of its client.
 
         :raises TooManyKeys: the project has sent too many of them.
         """
 
     def earlier(self, connection: sa.Connection, key: earlier_module.Key,
                 now: datetime.datetime) -> earlier_module.Earlier | None:
-        """Return what is known of earlier copies of a request.
+        """Return the known results of earlier copies of a request.
 
         :raises ReservationError: another request had the same key.
         """
         return None
 
     def narrow(self, conf: cfg.ConfigOpts) -> host_limits.HostLimits | None:
-        """Return limits of the hosts that projects may have.
+        """Return an object for the hosts that projects may have.
 
-        A process keeps them with its hosts; they have no hosts yet.
+        It has no hosts yet; the process keeps it, and adds its hosts.
         """
         return None
 
     def allowed(self, engine: Engine, group: str,
                 projects: bool) -> limits.Limits | None:
-        """Return what a caller may have at most.
+        """Return the limits of a caller.
 
         It is asked when a process starts.
 
@@ -158,9 +159,9 @@ class Feature:
     def ceiling(self, connection: sa.Connection | None, allowed: limits.Limits,
                 project_id: str | None, now: datetime.datetime,
                 without: Collection[str]) -> ceiling_module.Ceiling | None:
-        """Return what a project may have beside what it has.
+        """Return the remaining limits of a project.
 
-        :param connection: ``None``: as if it had nothing.
+        :param connection: ``None``: as if the project had no bookings.
         :param without: ids of leases to leave out.
         """
         return None
@@ -173,7 +174,7 @@ class Feature:
 
     def rungs(self, engine: Engine,
               asked: ladder.Asked) -> Iterable[ladder.Terms]:
-        """Return ways to plan a request that is refused as it is."""
+        """Return further ways to plan a request that is refused otherwise."""
         return ()
 
     def undo(self, connection: sa.Connection,
@@ -191,7 +192,7 @@ class Feature:
 
     def obstacles(self, engine: Engine,
                   request: pick.NodeRequest) -> Mapping[str, reasons.Reason]:
-        """Return the nodes that are known not to be reservable.
+        """Return nodes that cannot be reserved, with the reasons.
 
         It is called when a request has tried several nodes without success.
         """
@@ -203,7 +204,7 @@ class Feature:
 
     def find_host(self, engine: Engine,
                   name: str) -> mirrored_node.Node | None:
-        """Return a host that is no node of Ironic.
+        """Return a host that is not a node of Ironic.
 
         :param name: its name, or its uuid.
         """
@@ -212,7 +213,7 @@ class Feature:
     def refresh_hosts(self, engine: Engine,
                       nodes: Sequence[mirrored_node.Node],
                       whole: bool = False) -> bool:
-        """Mirror hosts that are no nodes of Ironic again.
+        """Read hosts again that are not nodes of Ironic.
 
         :param nodes: as they are mirrored; nodes of Ironic are left out.
         :param whole: whether to read all of them, and not only those that
@@ -226,7 +227,7 @@ class Feature:
         """Return whether an instance has a node through a lease.
 
         :param reservation_id: the lease reservation that has the node now.
-        :raises ProofUnknown: this is not known.
+        :raises ProofUnknown: the result is not known.
         """
         return False
 
@@ -266,7 +267,7 @@ class Feature:
 
     def purposes(self, engine: Engine, window_ids: Collection[str]
                  ) -> Mapping[str, node_window.Purpose]:
-        """Return why nodes are in windows, by the ids of the windows."""
+        """Return the purposes of windows by the ids of the windows."""
         return {}
 
     def loops(self, engine: Engine) -> Iterable[Any]:
@@ -282,9 +283,10 @@ class Feature:
 
     def audit_trail(self, conf: cfg.ConfigOpts, notifier: Any
                     ) -> audit_trail_module.AuditTrail | None:
-        """Return the record of acts that this process keeps.
+        """Return the audit trail of this process.
 
-        :param notifier: of oslo.messaging; ``None`` where nothing is sent.
+        :param notifier: a notifier of oslo.messaging; ``None`` if nothing is
+            sent.
         """
         return None
 
@@ -292,8 +294,8 @@ class Feature:
              ) -> Mapping[str, Mapping[str, datetime.datetime]]:
         """Return the ends of the loans of nodes that leases have.
 
-        :returns: by the id of the lease and the node; leases without such
-            nodes are left out.
+        :returns: the ends by lease id and node; leases without such nodes are
+            left out.
         """
         return {}
 
@@ -302,7 +304,7 @@ class Feature:
         """Take a step on a lease that is due, after all other steps.
 
         :returns: ``None``: there was nothing to do.
-        :raises Conflict: somebody has changed the lease meanwhile.
+        :raises Conflict: another process has changed the lease meanwhile.
         :raises Lost: another worker has the lease.
         """
         return None
@@ -323,15 +325,16 @@ class Feature:
     def gauges(self, engine: Engine) -> Iterable[Any]:
         """Return metrics (``api.gauges.Gauges``).
 
-        It imports them here: only a process with an API needs them.
+        The metrics are imported in this method, since only a process with an
+        API needs them.
         """
         return ()
 
     def routes(self, api: Any) -> Iterable[Any]:
         """Return the paths that the feature serves below ``/v1``.
 
-        It imports its controllers here: only a process with an API needs
-        them.
+        The controllers are imported in this method, since only a process with
+        an API needs them.
 
         :param api: an ``api.controllers.rest.Api``.
         :returns: an ``api.controllers.rest.Route`` for each path.
@@ -341,7 +344,7 @@ class Feature:
     def pages(self, sign_in: Any, api: Any, inside: bool) -> Iterable[Any]:
         """Return the pages for browsers that the feature serves.
 
-        It imports them here, as in :meth:`routes`.
+        The pages are imported in this method, as in :meth:`routes`.
 
         :param sign_in: an ``api.pages.SignIn``.
         :param api: the API as a WSGI application, which checks the

@@ -50,7 +50,7 @@ def add(engine: Engine, name: str,
     :param name: the name or uuid of the node, or the name of the provider of
         the compute host in Placement.
     :raises HostNotFound: there is no such node or compute host.
-    :raises HostExists: it is a host already.
+    :raises HostExists: the node is a host already.
     :raises InvalidValue: the name of a capability is reserved.
     """
     asked_at = engine.clock()
@@ -164,7 +164,7 @@ def _whole(connection: sa.Connection,
 def get(engine: Engine, host_id: int) -> leases.Host:
     """Read one host.
 
-    :raises HostNotFound: there is none.
+    :raises HostNotFound: there is no such host.
     """
     found = page(engine, ids=(host_id,))
     if not found:
@@ -259,7 +259,7 @@ def change(engine: Engine, host_id: int, changes: Mapping[str, str | None],
 
 
 def remove(engine: Engine, host_id: int) -> None:
-    """Close a node, or a compute host, to leases for good.
+    """Delete a host, so that its node is no longer open to leases.
 
     :raises HostNotFound: there is no such host.
     :raises HostInUse: the host is promised to leases.
@@ -308,7 +308,7 @@ def allocations(engine: Engine, lease_id: str | None = None,
                 host_id: int | None = None
                 ) -> list[tuple[leases.Host,
                                 list[tuple[leases.NodeBooking, str]]]]:
-    """Read hosts with their bookings, each with the id of its lease.
+    """Read hosts with their bookings, and the id of the lease of each.
 
     :param lease_id: show bookings of this lease only; all hosts are shown.
     :param reservation_id: show bookings of this lease reservation only.
@@ -339,7 +339,7 @@ def properties(engine: Engine, with_private: bool) -> list[Property]:
 
 
 def set_private(engine: Engine, name: str, private: bool) -> Property:
-    """Hide a capability from users, or show it.
+    """Hide a capability from users, or make it visible.
 
     :raises PropertyNotFound: no host has it.
     """

@@ -31,7 +31,7 @@ class IronicApi:
         self.newest: str | None = None
 
     def see(self, newest: str | None) -> None:
-        """Remember a version, and log once that it was not reviewed."""
+        """Store the version, and log once that it was not reviewed."""
         if newest is None or newest == self.newest:
             return
         self.newest = newest

@@ -81,7 +81,7 @@ class Rules:
     def close(self, node: mirrored_node.Node) -> bool:
         """Return whether a node is closed.
 
-        The twin is ``db.conditions.closed``.
+        The equivalent in SQL is ``db.conditions.closed``.
         """
         return not node.compute and (
             node.uuid in self.names or (node.name or '') in self.names

@@ -39,7 +39,7 @@ def write(connection: sa.Connection, before: leases.Lease | None,
 
     :param before: the lease as it was read; ``None``: it is made.
     :param after: the lease as it will be; ``None``: it is deleted.
-    :param due_at: when the reconciler has to work on it next.
+    :param due_at: the time at which the reconciler has to work on it next.
     :param given: values that came with the request.
     :returns: the new generation of the lease; ``None`` if its row is not
         updated.

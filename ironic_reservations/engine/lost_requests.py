@@ -12,9 +12,10 @@
 
 """Requests in flight that a lost history let through.
 
-Nobody knows of them: a conductor may still carry one out. So another history
-begins with all nodes uncertain, until Ironic has shown twice that they are
-idle, as after a request without an answer (:mod:`.in_flight.uncertain`).
+The database does not contain these requests any more, but a conductor may
+still carry one out. Therefore all nodes are uncertain when a new history
+begins, until Ironic has shown twice that they are idle, as after a request
+without an answer (:mod:`.in_flight.uncertain`).
 """
 
 from __future__ import annotations

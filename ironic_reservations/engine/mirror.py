@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Mirror the nodes of Ironic, and end reservations that they show as over."""
+"""Mirror the nodes of Ironic, and end reservations that are over."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ TAKEN_FOR = 10.0
 
 @dataclasses.dataclass(frozen=True)
 class _Rows:
-    """The rows before Ironic was read.
+    """The rows and the generations before Ironic was read.
 
     Each change names these generations, so that it fails if a reservation or a
     guarded request came in between.
@@ -152,7 +152,7 @@ def refresh_all(engine: Engine) -> None:
 
 
 def settle_starting(engine: Engine) -> None:
-    """Settle reservations whose proof was shown by a request that died."""
+    """Settle reservations whose proof was used by a process that died."""
     with engine.database.read() as connection:
         starting = db_reservations.read_starting(connection)
         busy = db_in_flight.read_busy(connection, starting)
@@ -308,7 +308,7 @@ def _settle(engine: Engine, rows: _Rows, held: node_reservation.Reservation,
 
 def _stays_taken(engine: Engine, node: mirrored_node.Node,
                  at: datetime.datetime) -> bool:
-    """Return whether a node has been as Ironic shows it for some time.
+    """Return whether the state of a node has not changed for some time.
 
     A process whose request took effect too late may be about to undo it for
     the holder of the reservation, see
@@ -349,7 +349,7 @@ def _forget(engine: Engine, rows: _Rows, uuid: str) -> None:
 
 
 def _forget_host(engine: Engine, rows: _Rows, uuid: str) -> None:
-    """Mark a node that an operator has opened to leases as gone.
+    """Mark a host as gone because Ironic no longer has its node.
 
     The node may be promised, so its row stays until the host is removed.
     """

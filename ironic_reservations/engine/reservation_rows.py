@@ -33,7 +33,7 @@ def write(connection: sa.Connection, pairs: Sequence[Pair],
     """Write the differences between two states of reservations.
 
     The generations of their nodes have been raised before, except for void
-    reservations, which give nobody a right to a node.
+    reservations, which give no right to a node.
 
     :param pairs: ``None`` before: it is made; ``None`` after: it is deleted.
     :returns: the ids of the inserted rows, by uuid.

@@ -104,7 +104,7 @@ def until_committed(attempt: Callable[[], _T],
 
 @contextlib.contextmanager
 def committed() -> Iterator[None]:
-    """Raise the right error if the database is lost after a commit.
+    """Translate the loss of the database after a commit.
 
     :raises OutcomeUnknown: the database was lost; the request is not complete,
         or its result cannot be shown.

@@ -63,7 +63,7 @@ class Seen:
     def also(self, *others: Seen) -> Seen:
         """Return the union of this and other objects.
 
-        :raises Conflict: they have different values for a node.
+        :raises Conflict: the objects have different values for a node.
         """
         generations, fresh = dict(self.generations), dict(self.fresh)
         owners = dict(self.owners)

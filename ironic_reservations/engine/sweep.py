@@ -38,7 +38,7 @@ def sweep(engine: Engine) -> int:
     """Delete expired reservations, old leases, keys and changes.
 
     :returns: the number of deleted reservations.
-    :raises Contention: others changed them each time.
+    :raises Contention: other requests changed the rows at each attempt.
     """
     def plan() -> change.Planned[list[node_reservation.Reservation]]:
         now = engine.clock()
@@ -59,7 +59,7 @@ def sweep(engine: Engine) -> int:
 
 
 def _put_back(engine: Engine) -> None:
-    """End reservations past their time whose nodes have to be put back."""
+    """End expired reservations whose nodes have to be put back."""
     with engine.database.read() as connection:
         over = db_reservations.read_to_put_back(connection, engine.clock(),
                                                 _BATCH)

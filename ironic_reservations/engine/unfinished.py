@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Claims that a living process could not release."""
+"""Claims that a running process could not release."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Unfinished(Generic[_Claim]):
 
     def add(self, claims: Iterable[_Claim], now: float, ttl: float,
             wait: float = AGAIN) -> None:
-        """Remember claims that have to be released.
+        """Add claims that have to be released.
 
         :param now: the monotonic time of the process, in seconds.
         :param ttl: the seconds after which the claims end.

@@ -27,7 +27,8 @@ class Held:
     """A host or instance that a project has booked.
 
     :ivar whole: whether it is a whole host.
-    :ivar hypervisor_properties: the requested ones, as the next.
+    :ivar hypervisor_properties: the requested hypervisor properties;
+        ``resource_properties`` likewise.
     """
 
     start: datetime.datetime
@@ -86,9 +87,9 @@ def most_at_once(held: Iterable[Held], start: datetime.datetime,
 def beyond(held: Iterable[Held], start: datetime.datetime,
            end: datetime.datetime, most: int
            ) -> tuple[datetime.datetime, datetime.datetime] | None:
-    """Return when there are first and last too many bookings in a window.
+    """Return the first and the last time of too many bookings in a window.
 
-    :param most: how many are allowed at one instant.
+    :param most: the number that is allowed at one instant.
     :returns: the first instant at which there are more, and the end of the
         last period with more that begins in the window; ``None``: there are
         never more.

@@ -37,9 +37,10 @@ def free_counts(now: timeline.Timeline, nodes: int, start: int,
                 end: int) -> tuple[Span, ...]:
     """Count the free nodes of a set over [start, end), in order.
 
-    Adjacent spans differ in their counts. If all nodes are alike, as many as
-    are free throughout a window can be booked for it, even if each of them is
-    taken at times, since bookings that have not started are moved.
+    Adjacent spans differ in their counts. If all nodes are alike, the smallest
+    count within a window is the number of nodes that can be booked for it.
+    This holds even if each node is taken at some time in the window, since
+    bookings that have not started can move.
     """
     starts: list[int] = []
     untils: list[int] = []
@@ -63,7 +64,7 @@ def free_counts(now: timeline.Timeline, nodes: int, start: int,
 
 def free_beside_loans(now: timeline.Timeline, nodes: int, lent: int,
                       until: int, start: int, end: int) -> tuple[Span, ...]:
-    """Count free nodes as :func:`free_counts` does, some being loans.
+    """Count free nodes like :func:`free_counts`, with some nodes on loan.
 
     :param lent: the set of nodes that are available only until an instant.
     :param until: that instant.
@@ -82,13 +83,13 @@ def free_beside_loans(now: timeline.Timeline, nodes: int, lent: int,
 
 def steps(starts: Iterable[int], untils: Iterable[int],
           capacity: int) -> tuple[list[int], list[int]]:
-    """Return instants, and how many are free from each to the next one.
+    """Return pairs of an instant and the number that is free from then on.
 
     The first instant is before all others; adjacent counts differ.
 
-    :param starts: each time at which one is taken.
-    :param untils: each time at which one becomes free.
-    :param capacity: how many there are.
+    :param starts: the times at which one is taken.
+    :param untils: the times at which one becomes free.
+    :param capacity: the total number.
     """
     # Most bookings start at round hours, so there are far fewer instants
     # than bookings, and counting is faster than sorting.

@@ -73,7 +73,7 @@ class Demand:
     :ivar first: the first count, if an existing group grows.
     :ivar group: the group of the bookings; ``None``: the id.
     :ivar lent: the set of hosts that it can have only as a loan.
-    :ivar lent_until: when loans have to be free again.
+    :ivar lent_until: the instant at which loans end.
     """
 
     id: str

@@ -38,10 +38,11 @@ from ironic_reservations.planner import timeline
 
 def room_left(draft: timeline.Draft, template: placement_units.Unit,
               count: int, pinned: frozenset[str]) -> int:
-    """Return how many units fit beside bookings that stay, up to ``count``.
+    """Return the number of units that fit beside bookings that stay.
 
     :param template: like each of the units to place.
-    :param count: the number of units, including those already placed.
+    :param count: the maximum to return: the number of units, including the
+        placed ones.
     :param pinned: the groups that stay where they are.
     """
     found = 0
@@ -172,11 +173,11 @@ _INSTANTS = 8
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Piece:
-    """Something that has to be on one of the hosts.
+    """A unit that has to be on one of the hosts.
 
-    :ivar amounts: the least that it takes of a compute host.
+    :ivar amounts: the minimum that it takes of a compute host.
     :ivar can_have_node: whether it can be on a node of Ironic.
-    :ivar needs_node: whether it can only be there.
+    :ivar needs_node: whether it can only be on a node of Ironic.
     """
 
     start: int
@@ -198,7 +199,7 @@ def _piece(draft: timeline.Draft, nodes: int,
 
 
 def _fullest(pieces: Sequence[_Piece], start: int, count: int) -> set[int]:
-    """Return the instants at which the most is needed of each class."""
+    """Return, for each class, the instant at which most of it is needed."""
     changes: dict[int, dict[str, int]] = {start: {}}
     for each in pieces:
         for at, sign in ((max(each.start, start), 1), (each.end, -1)):
@@ -218,7 +219,7 @@ def _fullest(pieces: Sequence[_Piece], start: int, count: int) -> set[int]:
 
 
 def _least(draft: timeline.Draft, nodes: int) -> dict[str, int]:
-    """Return the minimum of each class that any of some compute hosts has."""
+    """Return the smallest capacity of some compute hosts for each class."""
     least: dict[str, int] | None = None
     for node in host_sets.members(nodes):
         capacity = draft.capacities[node] or {}
@@ -232,13 +233,14 @@ def _least(draft: timeline.Draft, nodes: int) -> dict[str, int]:
 
 def used(now: timeline.Timeline, eligible: int, needed: inventories.Amounts
          ) -> Iterator[tuple[int, dict[int, int], int]]:
-    """Yield how much of each class is left over time on reachable hosts.
+    """Yield the free amount of each class over time on reachable hosts.
 
     Movable bookings of whole hosts are ignored.
 
     :param eligible: the set of hosts from which moves start.
-    :returns: for each class that is needed: how much there is, its changes by
-        instant, and how much is needed; nothing if nodes of Ironic could help.
+    :returns: for each needed class: the total, the changes of the free amount
+        by instant, and the needed amount; nothing if nodes of Ironic could
+        help.
     """
     nodes = reach.hosts(now, eligible)
     if nodes & ~now.compute:

@@ -73,8 +73,8 @@ class Budget:
     """The steps that a search may still take.
 
     :param steps: the number of steps.
-    :param spare: the units of work that it may cause besides.
-    :ivar charged: the units of work that it has caused besides.
+    :param spare: the units of work that it may cause besides its steps.
+    :ivar charged: the units of work that it has caused besides its steps.
     """
 
     def __init__(self, steps: int, spare: float = math.inf) -> None:
@@ -84,11 +84,11 @@ class Budget:
 
     @property
     def is_over(self) -> bool:
-        """Whether there is nothing left."""
+        """Whether the budget is used up."""
         return self.left <= 0 or self.charged > self._spare
 
     def charge(self, units: int) -> None:
-        """Take units of work for something that is no step of a search.
+        """Take units of work for work that is not a step of a search.
 
         :raises Exhausted: there are not enough left.
         """
@@ -124,8 +124,8 @@ class Work(Budget):
 
         :param becomes_hard: called once the work is more than an ordinary
             request causes; its exceptions end the plan.
-        :param kept: how many units are kept for offers; ``None``: as large a
-            part of them as usual.
+        :param kept: the units that are kept for offers; ``None``: the usual
+            part of all units.
         """
         super().__init__(units)
         self._kept = units * OFFERS // REQUEST if kept is None else kept
@@ -140,7 +140,7 @@ class Work(Budget):
         return self.given - self._locked - max(self.left, 0)
 
     def renew(self) -> None:
-        """Allow the work once more."""
+        """Allow the same work again."""
         self._locked = self._kept
         self.left = self.given - self._kept
 
@@ -150,7 +150,7 @@ class Work(Budget):
         self._locked = 0
 
     def check(self, is_hard: bool) -> None:
-        """Notice that the request is hard, if it is or has proved to be."""
+        """Call ``becomes_hard`` once the request is hard."""
         if not self._is_hard and (is_hard or self.spent > _EASY):
             self._becomes_hard()
             self._is_hard = True

@@ -40,7 +40,7 @@ _TAKEN = 'taken'
 
 @dataclasses.dataclass(frozen=True)
 class Cleared:
-    """The timeline with a node taken.
+    """The timeline after a node was reserved.
 
     :ivar homeless: the ids of the demands for which no place was found.
     """
@@ -54,7 +54,7 @@ def first(now: timeline.Timeline, nodes: Sequence[int], start: int, end: int,
           ) -> tuple[int, plans.Plan] | plans.Refusal | None:
     """Find the first of some nodes that can be taken.
 
-    :param nodes: in the order of preference.
+    :param nodes: the nodes the nodes the nodes in the order of preference.
     :param ordered: whether the order matters; otherwise any of them will do.
     :returns: the node and the plan; ``None`` if there are no nodes.
     """
@@ -97,7 +97,7 @@ def _one_of(now: timeline.Timeline, nodes: Sequence[int], start: int,
 def clear_node(now: timeline.Timeline, node: int, start: int, end: int,
                leaving: Sequence[bookings.Demand],
                limits: budget.Limits = planning.LIMITS) -> Cleared:
-    """Take a node, and find other nodes for its bookings.
+    """Reserve a node, and find other nodes for its bookings.
 
     :param leaving: bookings on the node that have not started, as demands for
         other nodes.
@@ -115,9 +115,9 @@ def clear_windows(now: timeline.Timeline,
                   leaving: Mapping[bookings.Demand, Sequence[str]]) -> Cleared:
     """Reserve nodes for windows, and find other nodes for bookings there.
 
-    Bookings that have started stay, and the window of the node is drawn beside
-    them. Bookings for which no node is found keep the parts outside the
-    windows.
+    Bookings that have started stay, and the node is reserved only for the rest
+    of its window. Bookings for which no node is found keep the parts outside
+    the windows.
 
     :param windows: start and end, by node.
     :param leaving: bookings in the windows that have not started, as demands
@@ -157,19 +157,19 @@ def _names(leaving: Mapping[bookings.Demand, Sequence[str]]) -> set[str]:
 
 def vacated(now: timeline.Timeline, windows: Mapping[int, tuple[int, int]],
             leaving: Set[str], staying: Set[str]) -> timeline.Timeline:
-    """Reserve nodes for windows, and remove bookings that leave.
+    """Reserve nodes for windows, and remove the bookings that have to move.
 
     :param windows: start and end, by node.
-    :param leaving: the ids of bookings that leave.
-    :param staying: the ids of others that have not started; they keep the
-        parts outside the windows.
+    :param leaving: the ids of the bookings to remove.
+    :param staying: the ids of other bookings that have not started; they keep
+        the parts outside the windows.
     """
     return _without(_taken(now, windows, leaving | staying), windows, leaving)
 
 
 def _taken(now: timeline.Timeline, windows: Mapping[int, tuple[int, int]],
            names: Set[str]) -> timeline.Timeline:
-    """Take nodes over windows, of which some bookings keep only parts."""
+    """Reserve nodes for windows, and cut bookings that overlap with them."""
     draft = timeline.Draft.of(now)
     for node, (start, end) in windows.items():
         row = [*now.rows[node], bookings.Booking(

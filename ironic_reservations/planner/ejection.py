@@ -21,8 +21,8 @@ circle.
 
 After each ejection on a node of Ironic, bookings near it are exchanged between
 two nodes, chosen at random, as long as there are no more gaps than before.
-Otherwise, most of the plan would never change, and the search would try the
-same few places again and again.
+Otherwise, most of the plan would never change, and the search would repeat the
+same few places.
 
 This finds assignments that exchanges do not find, in which many bookings move
 at once. It proves nothing. It is the same for exclusive and
@@ -203,9 +203,10 @@ def settle(rows: Rows, wanted: places.Piece, heavier: float,
 
 def _exchange(rows: Rows, piece: places.Piece, chance: Iterator[int],
               steps: budget.Budget) -> None:
-    """Exchange pieces near one, on the hosts that it may be on, with others.
+    """Exchange pieces near a piece with pieces on other hosts.
 
-    A few of many possible ones; most are not allowed.
+    Only a few of the possible exchanges are tried, since most of them are not
+    allowed.
     """
     steps.spend(_EXCHANGES * _EXCHANGE)
     for _ in range(_EXCHANGES):
@@ -224,7 +225,7 @@ def _exchange(rows: Rows, piece: places.Piece, chance: Iterator[int],
 def pseudorandom() -> Iterator[int]:
     """Yield the numbers of Park and Miller's generator.
 
-    Always the same ones, since one snapshot has one plan.
+    The sequence is always the same, so that a snapshot has only one plan.
     """
     number = 1
     while True:

@@ -66,7 +66,7 @@ class Row:
         return -length / (length + before) - length / (length + after)
 
     def blockers(self, piece: places.Piece) -> Sequence[places.Piece]:
-        """Return the pieces that overlap with one."""
+        """Return the pieces that overlap with a piece."""
         return self._pieces[_after(self._untils, piece.start):
                             _before(self._starts, piece.until)]
 
@@ -96,7 +96,8 @@ class Row:
         """Exchange a piece for the pieces in its way on another host.
 
         Pieces that overlap with one of these change places as well, and so on.
-        Nothing changes if one of them may not, or if there would be more gaps.
+        Nothing changes if one of the pieces must not change places, or if
+        there would be more gaps.
 
         :param node: the number of the other host.
         :returns: whether they changed places.
@@ -133,7 +134,8 @@ class Row:
         They cover a period without a break, so that those of each row
         are adjacent.
 
-        :returns: ``None`` if there are too many, or one may not.
+        :returns: ``None`` if there are too many, or one of them must not
+            change places.
         """
         first = _before(self._starts, piece.start)
         last = first + 1
@@ -157,7 +159,7 @@ class Row:
             until = max(until, self._untils[last - 1])
 
     def _joints(self, mine: slice, other: Row, theirs: slice) -> int:
-        """Return at how many of both ends there is no gap, once replaced.
+        """Return the number of ends without a gap after a replacement.
 
         :param mine: the pieces of this row that are replaced.
         :param theirs: the pieces of a row that replace them.

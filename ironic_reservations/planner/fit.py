@@ -103,7 +103,7 @@ def _latest(draft: timeline.Draft, demand: bookings.Demand, hosts: int,
             count: int) -> list[gaps.Gap] | None:
     """Return free hosts for a demand, without examining all hosts.
 
-    :param hosts: those whose gaps are known.
+    :param hosts: the hosts whose gaps are known.
     :returns: ``None`` if there are too few among the latest gaps.
     """
     found: list[gaps.Gap] = []

@@ -35,11 +35,11 @@ _LEAPS = 5
 
 @dataclasses.dataclass(frozen=True)
 class Shortage:
-    """An instant at which a set lacks nodes, beside bookings bound to it.
+    """An instant at which a set of nodes has too few free nodes.
 
     :ivar nodes: the set.
     :ivar holders: the bookings that hold whole nodes of the set.
-    :ivar short: how many nodes are lacking at least.
+    :ivar short: the minimum number of lacking nodes.
     """
 
     at: int
@@ -93,22 +93,21 @@ def count(draft: timeline.Draft, wanted: bookings.Booking, needed: int,
 
 def _window(draft: timeline.Draft, node: int,
             wanted: bookings.Booking) -> tuple[int, int]:
-    """Return the places of the first booking in a window, and after the last.
-    """
+    """Return the index range of the bookings in a window."""
     last = bisect.bisect_left(draft.starts[node], wanted.until)
     return bisect.bisect_right(draft.untils[node], wanted.start, 0,
                                last), last
 
 
 class Captives:
-    """The bookings that cannot leave a set of nodes."""
+    """A set of nodes, and whether bookings can move out of it."""
 
     def __init__(self, nodes: int) -> None:
         self._nodes = nodes
         self._last, self._leaves = nodes, False
 
     def holds(self, holder: bookings.Booking | None) -> bool:
-        """Return whether a booking, or shares, cannot leave the set."""
+        """Return whether a holder of a node cannot move out of the set."""
         if holder is None or not holder.movable:
             return True
         # Most bookings have the same set in memory.
@@ -153,9 +152,9 @@ def _leap(draft: timeline.Draft, wanted: bookings.Booking, at: int,
           steps: budget.Budget) -> int | None:
     """Return the end of the longest gap that contains ``at``.
 
-    Until then, that node is free. Mostly a few such leaps lead to an instant
-    at which no node is free, or out of the window, so that time need not be
-    scanned.
+    Until then, that node is free. In most cases a few such leaps lead to an
+    instant at which no node is free, or out of the window, so that not every
+    instant has to be examined.
 
     :returns: an instant before which there is no shortage, ``at`` itself if no
         node is free then; ``None`` if there is no shortage in the window.

@@ -28,7 +28,8 @@ import functools
 class HostSet:
     """The nodes that a planner may use; a node's number is its index here.
 
-    :ivar uuids: in any order; it does not affect which requests are admitted.
+    :ivar uuids: the uuids of the nodes; their order does not affect whether a
+        request is admitted.
     """
 
     uuids: tuple[str, ...]
@@ -40,7 +41,7 @@ class HostSet:
     def number(self, uuid: str) -> int:
         """Return the number of a node.
 
-        :raises KeyError: it is not in the set.
+        :raises KeyError: the node is not in the set.
         """
         return self._numbers[uuid]
 
@@ -103,7 +104,7 @@ class Walk:
             self.nodes |= pending
 
     def leads_to(self, eligible: int) -> None:
-        """Add a set of nodes to the walk."""
+        """Add the eligible nodes of a booking to the walk."""
         # Compared by identity, since comparing large sets is slow, and
         # adjacent bookings mostly share one object.
         if eligible is not self._last:

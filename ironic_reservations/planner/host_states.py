@@ -68,7 +68,7 @@ class HostState:
         default_factory=dict, init=False, compare=False, repr=False)
 
     def view(self, now: datetime.datetime) -> host_view.HostView:
-        """Return who has the node at an instant."""
+        """Return the promises of the node at an instant."""
         return host_view.HostView(
             self.host.node.uuid, now, self.reservation,
             tuple(booking for booking, _ in self.promised), self.windows)
@@ -81,9 +81,9 @@ class HostState:
 
     @functools.cached_property
     def orderly_until(self) -> int:
-        """The instant until which no booking is in the way of another one.
+        """The instant until which no two bookings are in each other's way.
 
-        Only if that is easily seen; otherwise, it is long past.
+        It is long past if this cannot be determined easily.
         """
         if self.reservation is not None or self.windows or (
                 self.host.node.compute):
@@ -101,12 +101,12 @@ class HostState:
     def unfit(self) -> str | None:
         """Why the host cannot be used for new bookings, in words.
 
-        ``None``: it can.
+        ``None``: it can be used.
         """
         return self.closed() or self._unusable() or self._taken()
 
     def closed(self) -> str | None:
-        """Return how the operator has taken it from new leases, in words.
+        """Return how the operator has closed it to new leases, in words.
 
         :returns: ``None``: it is open.
         """
@@ -118,7 +118,7 @@ class HostState:
     def broken(self) -> str | None:
         """Return why no holder can use the node, in words.
 
-        :returns: ``None``: it can.
+        :returns: ``None``: the node is not broken.
         """
         return node_condition.broken(self.host.node)
 
@@ -128,7 +128,7 @@ class HostState:
 
     def interruption(self, booking: leases.NodeBooking,
                      now: datetime.datetime) -> str | None:
-        """Return which maintenance window is across a booking, in words."""
+        """Return the maintenance window across a booking, in words."""
         return node_window.interruption(self.windows, booking.starts_at,
                                         booking.ends_at, now)
 
@@ -183,7 +183,7 @@ def name(booking: leases.NodeBooking) -> str:
 def whole(ident: str) -> str:
     """Return the id of the booking that a part belongs to.
 
-    :param ident: of a booking, or of a part of one.
+    :param ident: the id of a booking, or of a part of a booking.
     """
     return ident.partition(_PART)[0]
 
@@ -213,10 +213,10 @@ def draw(host_state: HostState, number: int, now: datetime.datetime,
     """Return the bookings of one host for the planner.
 
     A host that cannot be used for new bookings is taken for ever; bookings
-    planned on it are not drawn, and have to be planned again. On any other
-    host every booking keeps its place, so that no other booking gets it: if
-    two overlap, one of them keeps only the part outside the other, and does
-    not move; see :func:`stranded` for the bookings to plan again.
+    planned on it are left out, and have to be planned again. On any other host
+    every booking keeps its place, so that no other booking gets it: if two
+    overlap, one of them keeps only the part outside the other, and does not
+    move; see :func:`stranded` for the bookings to plan again.
 
     :param margin: for cleaning, in microseconds.
     :param eligible: returns the set of hosts that meet a requirement.
@@ -336,7 +336,7 @@ def seated(booking: bookings.Booking,
 
 
 def _span(row: leases.NodeBooking, now: int) -> tuple[int, int]:
-    """Return when a row has its node.
+    """Return the period in which a row has its node.
 
     A node that has not been released yet is not available to other leases.
     The result is valid until the end of the minute.
@@ -348,7 +348,7 @@ def _span(row: leases.NodeBooking, now: int) -> tuple[int, int]:
 
 
 def turn(host_state: HostState, now: datetime.datetime) -> int | None:
-    """Return when the bookings have to be drawn again if nothing changes."""
+    """Return the time of the next :func:`draw` if nothing changes."""
     instant = instants.instant(now)
     turns = [booking.window[booking.begun]
              for booking, _ in host_state.promised]
@@ -366,7 +366,7 @@ def turn(host_state: HostState, now: datetime.datetime) -> int | None:
 
 def stranded(host_state: HostState, now: datetime.datetime
              ) -> list[tuple[leases.NodeBooking, requirements.Requirement]]:
-    """Return the bookings that are planned and cannot start on a host."""
+    """Return the planned bookings of a host that cannot start there."""
     if host_state.unfit is None:
         if instants.instant(now) < host_state.orderly_until:
             return []
@@ -377,10 +377,10 @@ def stranded(host_state: HostState, now: datetime.datetime
 
 
 def late(now: datetime.datetime) -> int:
-    """Return from when a node can be booked that is late.
+    """Return the first instant at which a late node can be booked.
 
-    At least one minute ahead, and in whole minutes, so that an offer
-    that begins then can be accepted for a while.
+    It is at least one minute ahead, and a whole minute, so that an offer with
+    this start can be accepted for a while.
     """
     return (instants.instant(now) // _MINUTE + 2) * _MINUTE
 
@@ -421,10 +421,10 @@ def _window(row: leases.NodeBooking | node_reservation.Reservation
 
 
 def _homeless(host_state: HostState, now: datetime.datetime) -> frozenset[int]:
-    """Return the ids of bookings that have to move, and may.
+    """Return the ids of the movable bookings that have to move.
 
-    None is planned so; but a reservation may have been renewed, or the
-    node may have been taken by a request that was let through.
+    The planner makes no such bookings; but a reservation may have been
+    renewed, or a request that was let through may have taken the node.
     """
     if len(host_state.promised) + (host_state.reservation is not None) + len(
             host_state.windows) < 2:
@@ -462,7 +462,7 @@ def clipped(there: list[bookings.Booking],
              ranks: Callable[[], list[int]]) -> list[bookings.Booking]:
     """Clip bookings that overlap.
 
-    They are not planned so; but a longer margin may have been
+    The planner makes no such bookings; but a longer margin may have been
     configured, a node may be late, or its lessee may have reserved it.
 
     :param ranks: returns the rank of each; the lower one keeps the overlap.
@@ -480,7 +480,7 @@ def clipped(there: list[bookings.Booking],
 
 def _with_shorter_margins(ordered: list[bookings.Booking]
                           ) -> list[bookings.Booking]:
-    """Return bookings, each with no more margin than the next one leaves."""
+    """Return bookings with margins cut at the start of the next booking."""
     for place, (booking, following) in enumerate(itertools.pairwise(ordered)):
         if booking.end + booking.margin > following.start:
             ordered[place] = dataclasses.replace(

@@ -76,8 +76,8 @@ def stranded(here: host_states.HostState, now: datetime.datetime
              ) -> list[tuple[leases.NodeBooking, requirements.Requirement]]:
     """Return bookings that are planned on a host and cannot start there.
 
-    While a share is late, there may be no room beside it. That passes,
-    and bookings that start meanwhile are then planned on another host.
+    While a share is late, there may be no room for another booking. Only the
+    bookings that start before this ends are planned on another host.
     """
     if not _is_shared(here):
         return host_states.stranded(here, now)
@@ -116,7 +116,7 @@ def excess(here: host_states.HostState, there: Sequence[bookings.Booking]
            ) -> list[tuple[leases.NodeBooking, requirements.Requirement]]:
     """Return the bookings for which a compute host has no room.
 
-    :param there: the shares on the host, as its rows or as they would be.
+    :param there: the shares on the host, present or planned.
     """
     out = displaced(_capacity(here), there)
     return [each for each in here.promised if host_states.name(each[0]) in out]
@@ -128,7 +128,7 @@ def promise(row: leases.NodeBooking,
             eligible: int) -> bookings.Booking:
     """Return the booking of an instance on a compute host.
 
-    :param number: of the host.
+    :param number: the number the number the number of the host.
     :param margin: for cleaning, in microseconds, on a node of Ironic.
     :param eligible: the set of suitable hosts, with or without this one.
     """

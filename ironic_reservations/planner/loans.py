@@ -42,11 +42,11 @@ class Loans:
 
     @property
     def matter(self) -> bool:
-        """Whether the owners of hosts have a privilege."""
+        """Whether owners can get their hosts back."""
         return self.until < bookings.FOREVER
 
     def to(self, project_id: str | None) -> int:
-        """Return the set of hosts that a project can have only as a loan."""
+        """Return the set of hosts that a project can have only on loan."""
         found = 0
         if self.matter:
             for owner, hosts in self.owned.items():
@@ -58,7 +58,7 @@ class Loans:
               kept: int = 0) -> bookings.Demand:
         """Return a demand that gets lent hosts only until the end of the loan.
 
-        :param kept: the set of hosts that it has already booked until then.
+        :param kept: the set of hosts that it already has for longer.
         """
         lent = self.to(project_id) & ~kept
         return dataclasses.replace(
@@ -73,12 +73,12 @@ def until(now: int, notice: int) -> int:
 
     It is in whole minutes, since users see it.
 
-    :param notice: zero: owners have no privilege.
+    :param notice: the notice period; 0: owners cannot get their hosts back.
     """
     return ((now + notice) // _MINUTE * _MINUTE if notice
             else bookings.FOREVER)
 
 
 def since(end: int, notice: int) -> int:
-    """Return the instant from which loans may last until another one."""
+    """Return the first instant at which a loan until ``end`` is possible."""
     return -(-end // _MINUTE) * _MINUTE - notice

@@ -91,7 +91,7 @@ def offers(now: timeline.Timeline, demands: Sequence[bookings.Demand],
 def soonest(now: timeline.Timeline, demands: Sequence[bookings.Demand],
             latest: int, limits: budget.Limits = planning.LIMITS
             ) -> Offer | None:
-    """Return the earliest start, from the given one, that is accepted.
+    """Return the earliest accepted start, from the start of the demands on.
 
     All demands are shifted by the same time.
 
@@ -113,12 +113,13 @@ def starts(now: timeline.Timeline, demands: Sequence[bookings.Demand],
            latest: int, most: int, grain: int,
            permits: Callable[[_Demands], bool] = lambda demands: True,
            limits: budget.Limits = planning.LIMITS) -> list[_Demands]:
-    """Return the earliest starts, from the given one, that are accepted.
+    """Return the earliest accepted starts, from the start of the demands on.
 
-    Candidates are the given one, and those at which a booking releases a host.
+    The candidates are the given start, and the instants at which a booking
+    releases a host.
 
     :param latest: the latest possible end.
-    :param most: how many to return at most.
+    :param most: the maximum number of starts.
     :param grain: starts are rounded up to a multiple of it.
     :param permits: returns whether shifted demands are allowed.
     """
@@ -137,7 +138,7 @@ def earliest(now: timeline.Timeline, demands: Sequence[bookings.Demand],
              latest: int, grain: int,
              permits: Callable[[_Demands], bool] = lambda demands: True,
              limits: budget.Limits = planning.LIMITS) -> _Demands | None:
-    """Return the earliest start, from the given one, that is accepted.
+    """Return the earliest accepted start, from the start of the demands on.
 
     It is a multiple of the grain, unless an exact start is accepted for which
     the rounded one is not.
@@ -225,14 +226,14 @@ class _OfferSearch:
                              & self._now.compute)
 
     def _is_for_hosts(self) -> bool:
-        """Return whether there is one demand, which takes a host for each."""
+        """Return whether there is a single demand, for whole hosts."""
         return (len(self._demands) == 1 and self._profiles[0].whole
                 and self._demands[0].affinity is not True)
 
     def renew_budget(self) -> None:
         """Allow as much work as for the first counter-offer.
 
-        Else a hard one would use up the work of the others.
+        Otherwise a hard counter-offer would use up the work of the others.
         """
         self._left = work.part(self._limits.request, self._limits.offer)
 
@@ -282,7 +283,7 @@ class _OfferSearch:
                                               ends, start + most)])
 
     def earlier(self, least: int) -> Iterator[int]:
-        """Yield such shifts to the left, the smallest first."""
+        """Yield the shifts to the left at which room can appear."""
         ends = {demand.until for demand in self._demands}
         ends.update([demand.end for demand in self._demands
                      if demand.amounts is not None])
@@ -298,8 +299,9 @@ class _OfferSearch:
     def sure_later(self, most: int, grain: int = 1) -> int | None:
         """Return a shift to the right that succeeds without any move.
 
-        It is the smallest one for a single demand for whole hosts. Otherwise,
-        it may be the one from which on nothing is booked that matters.
+        For a single demand for whole hosts it is the smallest one. Otherwise,
+        it is the shift after which the eligible hosts have no more bookings,
+        if the demands fit there.
 
         :param grain: starts are a multiple of it.
         :returns: ``None`` if none is known.
@@ -320,7 +322,7 @@ class _OfferSearch:
         return shift
 
     def sure_earlier(self, least: int) -> int | None:
-        """Return the smallest such shift to the left, if one is known."""
+        """Return the smallest shift to the left without moves, if known."""
         if not self._is_for_hosts():
             return None
         self._pay(_SWEEP)
@@ -342,12 +344,13 @@ class _OfferSearch:
                  permits: Callable[[_Demands], bool] = lambda demands: True,
                  sure: int | None = None
                  ) -> Iterator[tuple[_Demands, bool]]:
-        """Yield the shifted demands that are accepted.
+        """Yield demands with accepted shifts.
 
-        :param tries: how many are tried at most.
-        :param sure: a shift that is known to be accepted; it is yielded
-            before all that are further, or when the search gives up.
-        :returns: each with whether all nearer ones were proved impossible.
+        :param tries: the maximum number of shifts that are planned.
+        :param sure: a shift that is known to be accepted; it is yielded before
+            all larger shifts, or when the search gives up.
+        :returns: each with a flag: whether all smaller shifts were proved
+            impossible.
         """
         unproved = 0
         beyond: int | None = None
@@ -382,7 +385,7 @@ class _OfferSearch:
             yield moved, not unproved
 
     def _beyond(self, moved: _Demands, shift: int) -> int | None:
-        """Return how far windows have to be shifted before there is room.
+        """Return the shift before which a shortage is known to remain.
 
         :returns: ``None`` if no shortage is known.
         """
@@ -444,7 +447,7 @@ class _OfferSearch:
                      for demand in self._demands)
 
     def _enough(self, ends: Sequence[int]) -> int:
-        """Return how many of some ends have enough room, by counting."""
+        """Return the number of ends that have enough room, by counting."""
         def is_short(end: int) -> bool:
             return any(profile.missing(demand) is not None
                        for profile, demand in zip(
@@ -452,8 +455,7 @@ class _OfferSearch:
         return bisect.bisect_left(ends, True, key=is_short)
 
     def _sure_end(self) -> int | None:
-        """Return until when the demands fit without any move, if it is known.
-        """
+        """Return the latest end without any move, if it is known."""
         demand = self._demands[0]
         if not self._is_for_hosts():
             return None
@@ -462,7 +464,7 @@ class _OfferSearch:
         return None if until is None else until - demand.margin
 
     def fewer(self) -> Offer | None:
-        """Return an offer of as many as there is room for, at least one."""
+        """Return an offer of the largest number of hosts that have room."""
         lowered = [dataclasses.replace(demand, least=1, most=1)
                    if demand.affinity else
                    dataclasses.replace(demand, least=min(1, demand.least),
@@ -506,9 +508,9 @@ class _OfferSearch:
 
     def _without_moves(self, answer: plans.Plan,
                        lowered: Sequence[bookings.Demand]) -> Offer | None:
-        """Return an offer of hosts that are free as they are.
+        """Return an offer of hosts that are free without any move.
 
-        These are found again without any search, for any request.
+        A later request finds these hosts again without a search.
 
         :param answer: a plan for the lowered demands.
         """

@@ -29,9 +29,9 @@ from ironic_reservations.planner import timeline
 
 def first_start(now: timeline.Timeline, demand: bookings.Demand,
                 latest: int, grain: int = 1) -> int | None:
-    """Return the earliest start from a demand's own on at which it fits.
+    """Return the earliest start at which a demand fits, from its own start on.
 
-    :param demand: for whole hosts.
+    :param demand: a demand a demand a demand for whole hosts.
     :param latest: the latest possible start.
     :param grain: starts are a multiple of it.
     :returns: ``None`` if there is none until then.
@@ -47,9 +47,9 @@ def first_start(now: timeline.Timeline, demand: bookings.Demand,
 
 def last_start(now: timeline.Timeline, demand: bookings.Demand,
                earliest: int) -> int | None:
-    """Return the latest start before a demand's own at which it fits.
+    """Return the latest start at which a demand fits, before its own start.
 
-    :param demand: for whole hosts.
+    :param demand: a demand a demand a demand for whole hosts.
     :param earliest: the earliest possible start.
     :returns: ``None`` if there is none from then on.
     """
@@ -79,11 +79,11 @@ def _first(spans: Sequence[tuple[int, int]], least: int) -> int | None:
 
 
 def longest(now: timeline.Timeline, demand: bookings.Demand) -> int | None:
-    """Return until when a demand fits at its own start.
+    """Return the latest end with which a demand fits at its own start.
 
-    :param demand: for whole hosts.
-    :returns: when it has to be over, with the time for cleaning; ``None`` if
-        it does not fit at all.
+    :param demand: a demand a demand a demand for whole hosts.
+    :returns: the latest end, including the time for cleaning; ``None`` if the
+        demand does not fit at all.
     """
     found = [taken for free, taken in _gaps(now, demand)
              if free <= demand.start < taken]
@@ -94,7 +94,7 @@ def longest(now: timeline.Timeline, demand: bookings.Demand) -> int | None:
 
 def _gaps(now: timeline.Timeline, demand: bookings.Demand,
           since: int = -bookings.FOREVER) -> Iterator[tuple[int, int]]:
-    """Yield from when until when each host is free, host by host.
+    """Yield the periods in which each host is free, host by host.
 
     :param since: gaps that end before may be left out.
     """

@@ -40,9 +40,11 @@ class NodeRequest:
     :ivar class_name: the class in Placement that the resource class has to
         match.
     :ivar forbidden: traits that the node must not have.
-    :ivar uuid: of the reservation, if the client has chosen it.
-    :ivar expires_at: when the reservation expires; or
-    :ivar ttl: after how many seconds; with neither, the default.
+    :ivar uuid: the uuid the uuid the uuid of the reservation, if the client
+        has chosen it.
+    :ivar expires_at: the requested end of the reservation.
+    :ivar ttl: the requested lifetime in seconds; without both, the default is
+        used.
     :ivar lease_reservation_ids: the lease reservations that the caller uses,
         whose nodes are no obstacle.
     :ivar powered: whether Ironic has to know the power state of the node, as
@@ -68,11 +70,12 @@ class NodeRequest:
 class Snapshot:
     """The requested nodes with their bookings.
 
-    :ivar views: who has the nodes; nobody has a node without a view.
-    :ivar until: how long the node is needed; ``None``: unknown.
-    :ivar barred: nodes that may be used with a reservation or a lease only,
-        of which the request has none.
-    :ivar unheld: why nodes could not be held in Placement.
+    :ivar views: the promises of the nodes; a node without a view has none.
+    :ivar until: the end of the use of the node; ``None``: unknown.
+    :ivar barred: nodes that may be used only with a reservation or a lease,
+        which the request does not have.
+    :ivar unheld: the reasons the reasons the reasons why nodes could not be
+        held in Placement.
     """
 
     nodes: Mapping[str, mirrored_node.Node]
@@ -84,16 +87,16 @@ class Snapshot:
         default_factory=dict)
 
     def view(self, uuid: str) -> host_view.HostView:
-        """Return who has a node."""
+        """Return the promises of a node."""
         return self.views.get(uuid) or host_view.HostView(uuid, self.now)
 
 
 @dataclasses.dataclass(frozen=True)
 class Picked:
-    """A node to claim, and why those before it in the list were skipped.
+    """A node to claim, and the reasons why earlier ones were skipped.
 
-    :ivar promised: those of them whose only obstacle is a booking of a lease,
-        which could be moved.
+    :ivar promised: the skipped nodes whose only obstacle is a booking of a
+        lease that could be moved.
     """
 
     node: mirrored_node.Node
@@ -146,7 +149,7 @@ def promise(view: host_view.HostView, until: datetime.datetime | None
             ) -> reasons.Reason | None:
     """Return the reason if a lease has booked a node too early.
 
-    :param until: how long the node is needed; ``None``: unknown.
+    :param until: the end of the use of the node; ``None``: unknown.
     """
     later = view.next_lease
     if later is None or until is not None and later >= until:
@@ -161,7 +164,7 @@ def maintenance(view: host_view.HostView, until: datetime.datetime | None
                 ) -> reasons.Reason | None:
     """Return the reason if a maintenance window begins too early.
 
-    :param until: how long the node is needed; ``None``: unknown.
+    :param until: the end of the use of the node; ``None``: unknown.
     """
     later = view.next_window
     if later is None or until is not None and later >= until:

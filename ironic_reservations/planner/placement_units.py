@@ -30,9 +30,10 @@ class Unit:
     """A booking, or all bookings of a group with affinity.
 
     :ivar parts: the bookings, all with the same window.
-    :ivar amounts: of all parts together; ``None``: the whole host.
+    :ivar amounts: the amounts the amounts the amounts of all parts together;
+        ``None``: the whole host.
     :ivar eligible: the set of hosts that would be suitable if they were empty.
-    :ivar apart: its group, if a host may have only one booking of it.
+    :ivar apart: its group, if a host may have only one booking of the group.
     """
 
     parts: tuple[bookings.Booking, ...]
@@ -54,7 +55,7 @@ class Unit:
         return self.end + self.margin
 
     def released_at(self, compute: bool) -> int:
-        """Return when its place becomes available to others.
+        """Return the instant at which its place becomes available to others.
 
         :param compute: whether it is on a compute host.
         """

@@ -25,11 +25,12 @@ class Piece:
     """A unit and its place during the search.
 
     :ivar unit: the unit.
-    :ivar amounts: of the unit, by class; none for a whole host.
-    :ivar start: of the unit.
-    :ivar end: of the unit, without cleaning.
-    :ivar until: when a whole host becomes available to others.
-    :ivar hosts: the numbers of the hosts that it may be on.
+    :ivar amounts: the amounts the amounts the amounts of the unit, by class;
+        none for a whole host.
+    :ivar start: the start the start the start of the unit.
+    :ivar end: the end the end the end of the unit, without cleaning.
+    :ivar until: the instant from which a whole host is available to others.
+    :ivar hosts: the numbers of the hosts on which it may be placed.
     :ivar home: its initial host; -1 for a new one.
     :ivar node: its present host.
     :ivar weight: infinite if it has to stay.
@@ -48,7 +49,8 @@ class Piece:
         """Set up a piece on its initial host.
 
         :param part: the part of a host that it takes, above 0 and up to 1.
-        :param power: of its time and part, which is its initial weight.
+        :param power: the exponent: the initial weight is the product of its
+            duration and its part to this power.
         """
         self.unit = unit
         self.amounts = dict(unit.amounts or ())
@@ -65,10 +67,10 @@ class Row(Protocol):
 
     :ivar effort: the number of steps for examining it the last time.
     :ivar patience: the number of steps for each attempt. It does not depend on
-        the steps that are left, so that a search with more steps finds the
-        same first.
-    :ivar heavier: by how much the weight of a piece grows when it ejects
-        others, as a part of its initial weight, in each attempt.
+        the remaining steps, so that a search with more steps first finds the
+        same places.
+    :ivar heavier: the growth of the weight of a piece when it ejects others,
+        as a part of its initial weight, for each attempt.
     """
 
     effort: int
@@ -84,8 +86,8 @@ class Row(Protocol):
         It is zero or less if there are none, lower for a better fit, and
         infinite if there can be no room.
 
-        :param most: the weight from which on any weight may be returned that
-            is at least as much.
+        :param most: the limit of interest: for a larger weight, any weight
+            above the limit may be returned.
         """
 
     def blockers(self, piece: Piece) -> Sequence[Piece]:

@@ -123,7 +123,7 @@ class _Planner:
 
     def serve(self, served: served_module.Served,
               wanted: int) -> plans.Lacking | None:
-        """Find places until there are ``wanted``, or no more.
+        """Find places until there are ``wanted``, or until none is left.
 
         :returns: why there are no more; ``None``: there are enough.
         """
@@ -165,8 +165,8 @@ class _Planner:
                   homes: swaps.Homes) -> plans.Lacking | None:
         """Find a place for one more unit by moving others.
 
-        Exchanges come first: if all nodes are alike, and mostly
-        otherwise, they find a place if there is one.
+        Exchanges come first: if all nodes are alike, they find a place if
+        there is one, and otherwise they do so in most cases.
 
         :param shares_move: whether moving shares could make room for it.
         :param homes: the nodes for exchanges.

@@ -41,13 +41,13 @@ class Move:
 class Plan:
     """The complete assignment of all bookings, old and new.
 
-    :ivar draft: with all of them.
+    :ivar draft: a draft with all of these bookings.
     :ivar granted: for each demand, its new bookings.
     :ivar moves: the existing bookings that move.
-    :ivar maximal: whether it is proved that no demand can get more than here,
-        given the hosts or shares of the demands before it.
-    :ivar settled: whether no search has been cut short, so that it would be
-        the same with more work.
+    :ivar maximal: whether it is proved that no demand can get more, given the
+        hosts or shares of the demands before it.
+    :ivar settled: whether no search has been cut short, so that more work
+        would give the same plan.
     """
 
     draft: timeline_module.Draft
@@ -85,7 +85,8 @@ class Lacking:
 
     :ivar at: the instant of a shortage, if it is known.
     :ivar holders: the bookings that hold all suitable hosts then.
-    :ivar short: how many are lacking at least, if more than one is proved.
+    :ivar short: the minimum number of lacking hosts, if it is proved to be
+        above one.
     """
 
     cause: Cause
@@ -98,9 +99,9 @@ class Lacking:
 class HostShortage:
     """The amounts that a host lacks for one more of a demand.
 
-    :ivar room: how many of the requested hosts or shares fit.
-    :ivar spells: the resources that are short for one more, and when, within
-        the window.
+    :ivar room: the number of the requested hosts or shares that fit.
+    :ivar spells: the resources that are short for one more, with the periods,
+        within the window.
     """
 
     node: int
@@ -113,11 +114,11 @@ class Refusal:
     """Not all demands can be served, so none is.
 
     :ivar demand: a demand that cannot be served together with the others.
-    :ivar short: how many of its hosts or shares have no room.
+    :ivar short: the number of its hosts or shares without room.
     :ivar at: the first instant of a shortage.
     :ivar hosts: the shortage of each eligible host; at most
         :data:`MOST_HOSTS`, the hosts with the most room first.
-    :ivar blockers: the bookings in the way there, ordered by start.
+    :ivar blockers: the bookings in the way on these hosts, ordered by start.
     """
 
     cause: Cause

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Computes when there is too little for a demand, for any moves."""
+"""Computes the periods in which no moves can make room for a demand."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ class Profile:
         return demand.until if self.whole else demand.end
 
     def missing(self, demand: bookings.Demand) -> tuple[int, int] | None:
-        """Return when there is first too little, and until when at last.
+        """Return the start of the first shortage and the end of the last.
 
         :param demand: the profile's demand, over any window.
-        :returns: ``None`` if there is never too little in its window.
+        :returns: ``None`` if there is no shortage in its window.
         """
         found = [missing for track in self.tracks if (
             missing := track.missing(demand.start, self.end(demand)))
@@ -59,7 +59,7 @@ class Profile:
         return min(each[0] for each in found), max(each[1] for each in found)
 
     def most(self, demand: bookings.Demand) -> int | None:
-        """Return how many hosts there are at most over a demand's window.
+        """Return the maximum number of hosts over a demand's window.
 
         :returns: ``None`` if it is not known.
         """
@@ -85,10 +85,10 @@ def _of(now: timeline.Timeline, demand: bookings.Demand) -> Profile:
 
 @dataclasses.dataclass(frozen=True)
 class _Track:
-    """The amount of one thing over time, and the amount that is needed.
+    """The amount of one resource over time, and the needed amount.
 
-    :ivar instants: at which it changes.
-    :ivar free: how much there is before all of them, and after each.
+    :ivar instants: the instants at which the amount changes.
+    :ivar free: the amount before the first instant, and after each one.
     """
 
     instants: Sequence[int]
@@ -97,7 +97,7 @@ class _Track:
 
     @functools.cached_property
     def _short(self) -> tuple[list[int], list[int]]:
-        """When the periods start in which there is too little, and end."""
+        """The starts and the ends of the periods with too little."""
         starts: list[int] = []
         untils: list[int] = []
         before = False
@@ -113,14 +113,14 @@ class _Track:
         return starts, untils
 
     def missing(self, start: int, end: int) -> tuple[int, int] | None:
-        """Return when there is first too little, and until when at last."""
+        """Return the start of the first shortage and the end of the last."""
         starts, untils = self._short
         first = bisect.bisect_right(untils, start)
         last = bisect.bisect_left(starts, end)
         return (starts[first], untils[last - 1]) if first < last else None
 
     def least(self, start: int, end: int) -> int:
-        """Return the least that there is at any time of a window."""
+        """Return the minimum within a window."""
         first = bisect.bisect_right(self.instants, start)
         last = bisect.bisect_left(self.instants, end)
         return min(self.free[first:last + 1])
@@ -133,7 +133,7 @@ def _changing(free: int, changes: dict[int, int], needed: int) -> _Track:
 
 
 def _free(now: timeline.Timeline, demand: bookings.Demand) -> _Track:
-    """Return the number of hosts without bookings that cannot leave them."""
+    """Return the number of hosts over time that are free or can be freed."""
     starts: list[int] = []
     untils: list[int] = []
     captives = hall.Captives(demand.eligible)
@@ -163,7 +163,7 @@ def _free(now: timeline.Timeline, demand: bookings.Demand) -> _Track:
 
 def _staying(now: timeline.Timeline, demand: bookings.Demand,
              amounts: inventories.Amounts) -> _Track:
-    """Return how many shares fit beside bookings that have to stay."""
+    """Return the number of shares that fit beside bookings that must stay."""
     needed = demand.least
     at_most = None
     if demand.affinity is True:
@@ -187,7 +187,7 @@ def _staying(now: timeline.Timeline, demand: bookings.Demand,
 
 def _steps(now: timeline.Timeline, node: int, amounts: inventories.Amounts
            ) -> Iterator[tuple[int | None, int]]:
-    """Yield from when how many shares fit beside bookings that stay.
+    """Yield instants and the number of shares that fit from then on.
 
     A node of Ironic has the capacity for one, of which each booking has all.
     """

@@ -26,7 +26,7 @@ from ironic_reservations.planner import timeline
 
 def rows(now: timeline.Timeline | timeline.Draft, eligible: int
          ) -> Iterator[tuple[int, tuple[bookings.Booking, ...]]]:
-    """Yield each host that a chain of moves could reach, with its bookings.
+    """Yield the hosts that a chain of moves could reach, with their bookings.
 
     :param eligible: the set of hosts from which the chains start.
     """
@@ -128,8 +128,7 @@ def _closure(leads: Iterable[tuple[int, int]], eligible: int) -> int:
 
 
 def _leads(now: timeline.Timeline) -> Mapping[int, int]:
-    """Return where the bookings are that may move to a set of hosts, by set.
-    """
+    """Return the hosts of bookings, by the set of hosts that they may use."""
     return now.once(_leads, lambda: _leads_of(now))
 
 

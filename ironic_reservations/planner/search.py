@@ -15,8 +15,8 @@
 The units that compete with the new one, directly or through others, are placed
 again in the order of their starts, depth first. For later units, only the
 times matter at which each host becomes free; of hosts that are equivalent for
-all units, one is tried. A state that has proved hopeless is remembered and not
-entered again.
+all units, one is tried. A state without a solution is stored, and not examined
+again.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ Groups = Mapping[str, Sequence[bookings.Booking]]
 
 @dataclasses.dataclass(slots=True)
 class Served:
-    """A demand, and how many of its hosts or shares it has so far.
+    """A demand, and the number of hosts or shares that it has so far.
 
     :ivar template: a unit of it without a host; the others are like it.
     :ivar whole: whether it takes the whole of any host that it gets.
@@ -71,7 +71,7 @@ class Served:
 
 def of(draft: timeline.Draft, demand: bookings.Demand,
        siblings: Sequence[bookings.Booking]) -> Served:
-    """Return a demand that has nothing yet.
+    """Return a demand that has no bookings yet.
 
     :param siblings: bookings that have to be on the same host.
     """
@@ -87,8 +87,7 @@ def of(draft: timeline.Draft, demand: bookings.Demand,
 
 
 def hardest(served: Served) -> tuple[int, int]:
-    """Return the sort key by which demands with the least choice come first.
-    """
+    """Return the sort key that puts demands with the fewest hosts first."""
     demand = served.demand
     if demand.amounts is None:
         return 0, 0
@@ -106,8 +105,8 @@ def groups(now: timeline.Timeline,
            demands: Sequence[bookings.Demand]) -> Groups:
     """Return the groups with affinity.
 
-    A node of Ironic has at most one booking of a group, so that groups
-    there matter only to a demand that adds to them.
+    A node of Ironic has at most one booking of a group. So groups on nodes
+    matter only for a demand that adds bookings to them.
     """
     nodes = (range(now.nodes) if any(each.affinity for each in demands)
              else host_sets.members(now.compute))
@@ -141,7 +140,7 @@ def _template(draft: timeline.Draft,
 
 
 def _most_together(draft: timeline.Draft, demand: bookings.Demand) -> int:
-    """Return how many shares the largest host can have at most."""
+    """Return the maximum number of shares that one host can have."""
     return max(
         (min((draft.capacities[node] or {}).get(name, 0) // amount
              for name, amount in demand.amounts or ())

@@ -37,8 +37,8 @@ class Row:
     """A host that is shared, or booked as a whole.
 
     For each instant, the free amount of each class is stored, and the pieces
-    that are there. To make room, the pieces leave that cover the most of the
-    shortage for their weight.
+    that are there. To make room, those pieces are ejected that cover the
+    largest part of the shortage for their weight.
     """
 
     patience = 300_000
@@ -155,7 +155,7 @@ class Row:
         return self._there[bisect.bisect_right(self._times, instant) - 1]
 
     def _near(self, piece: places.Piece) -> list[places.Piece]:
-        """Return the pieces that overlap with one."""
+        """Return the pieces that overlap with a piece."""
         first, last = self._span(piece)
         return list(dict.fromkeys([each for there in self._there[first:last]
                                    for each in there]))
@@ -164,7 +164,8 @@ class Row:
                  most: float) -> list[places.Piece] | None:
         """Return the pieces that would leave; ``None`` if there is no way.
 
-        :param most: the weight from which on the others do not matter.
+        :param most: the limit of interest: ``None`` is returned for a larger
+            weight.
         """
         apart = piece.unit.apart
         if piece.unit.amounts is None:
@@ -199,7 +200,7 @@ class Row:
         return leaving
 
     def _short(self, piece: places.Piece) -> list[_Short] | None:
-        """Return the shortage of each class, and when.
+        """Return the shortage of each class, with its periods.
 
         :returns: ``None`` if the host is too small for the piece even if
             empty.
@@ -236,7 +237,7 @@ def _covered(piece: places.Piece, short: list[_Short]) -> float:
 
 
 def _until(piece: places.Piece) -> int:
-    """Return when its place becomes available to others."""
+    """Return the instant at which its place becomes available to others."""
     return piece.until if piece.unit.amounts is None else piece.end
 
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Computes how much of a compute host its instances have, over time."""
+"""Computes the amounts that instances use of a compute host over time."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ Capacity = Mapping[str, int]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Spell:
-    """A period over which a host has too little.
+    """A period in which a host has too little of a class.
 
     :ivar resource_class: ``None`` if the whole host is taken or requested.
-    :ivar short: how much is missing at the worst instant.
+    :ivar short: the largest missing amount.
     """
 
     start: int
@@ -55,7 +55,7 @@ def times(wanted: inventories.Amounts, count: int) -> inventories.Amounts:
 
 def room(capacity: Capacity, there: Sequence[bookings.Booking],
          wanted: inventories.Amounts, start: int, end: int) -> int:
-    """Return how many instances of one size fit over the whole window.
+    """Return the number of instances of one size that fit over a window.
 
     :param there: the instances on the host, ordered by start.
     """
@@ -66,7 +66,7 @@ def room(capacity: Capacity, there: Sequence[bookings.Booking],
 
 
 def peak(near: Sequence[bookings.Booking], start: int) -> dict[str, int]:
-    """Return the most that instances have of each class from ``start`` on.
+    """Return the maximum use of each class at an instant from ``start`` on.
 
     :param near: the instances that end after it, ordered by start.
     """
@@ -122,7 +122,7 @@ def steps(there: Iterable[bookings.Booking], start: int, end: int
 def spells(capacity: Capacity, there: Iterable[bookings.Booking],
            wanted: inventories.Amounts, start: int,
            end: int) -> tuple[Spell, ...]:
-    """Return when a host has too little, for each class."""
+    """Return the periods in which a host has too little, for each class."""
     found: dict[str, list[Spell]] = {}
     for begin, until, used in steps(there, start, end):
         for name, amount in wanted:
@@ -154,7 +154,7 @@ def runs(there: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def fits(capacity: Capacity, there: Iterable[bookings.Booking],
          each: bookings.Booking) -> bool:
-    """Return whether there is enough on a host for one of its instances.
+    """Return whether a host has enough resources for one of its instances.
 
     :param there: all instances on the host, including that one.
     """

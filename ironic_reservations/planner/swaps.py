@@ -46,8 +46,9 @@ class Homes:
 
     These are free at the start of the window, the longest free ones first.
 
-    Kept from one booking to the next: an exchange only makes nodes less
-    suitable, so that a node is examined again only when it becomes the first.
+    The order is kept from one booking to the next: an exchange only makes
+    nodes less suitable, so that a node is examined again only when it becomes
+    the first one.
 
     :param wanted: like each of the bookings.
     :param pinned: the groups that stay where they are.
@@ -108,11 +109,11 @@ def swap(draft: timeline.Draft, wanted: bookings.Booking, homes: Homes,
          count: int, pinned: frozenset[str], steps: budget.Budget) -> bool:
     """Place a booking by exchanges; return whether it was possible.
 
-    The draft is changed only if it was.
+    The draft is changed only if it was possible.
 
     :param homes: the nodes for it.
-    :param count: how many of them are tried; if all nodes are alike, one is
-        enough.
+    :param count: the number of nodes that are tried; if all nodes are alike,
+        one is enough.
     :param pinned: the groups that stay where they are.
     """
     before: dict[int, timeline.RowState] = {}
@@ -199,8 +200,7 @@ def _partner(draft: timeline.Draft, wanted: bookings.Booking, home: int,
 def _smallest(draft: timeline.Draft, home: int, obstacle: bookings.Booking,
               found: list[tuple[int, int]], pinned: frozenset[str],
               steps: budget.Budget) -> tuple[int, _Component] | None:
-    """Return the smallest exchange among the nodes with the most room.
-    """
+    """Return the smallest exchange among the nodes with most room."""
     best: tuple[int, _Component] | None = None
     reach = size = 0
     for negative, node in sorted(found):

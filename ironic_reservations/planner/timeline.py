@@ -64,9 +64,10 @@ class Timeline:
     :ivar rows: for each host, its bookings.
     :ivar starts: for each host, the instants at which it becomes taken.
     :ivar untils: for each host, the instants at which it becomes free.
-    :ivar holders: for each host, the booking that has all of it each time.
-    :ivar gaps: the gaps of the hosts, except
-    :ivar changed: the hosts that have changed since.
+    :ivar holders: for each host, the bookings that have all of it, from each
+        of these starts; ``None``: it is shared.
+    :ivar gaps: the gaps of the hosts, not updated for ``changed``.
+    :ivar changed: the hosts that have changed since ``gaps`` was computed.
     :ivar known: results that have been computed from it, by subject.
     """
 
@@ -223,8 +224,9 @@ class Draft:
     def write(self, node: int, row: Iterable[bookings.Booking]) -> None:
         """Replace all bookings of a host.
 
-        :raises ValueError: it is booked as a whole and otherwise at the same
-            time, or has no room for a movable share that was not there before.
+        :raises ValueError: the host is booked as a whole and otherwise at the
+            same time, or has no room for a movable share that was not there
+            before.
         """
         self._replace(node, row, True)
 
@@ -234,8 +236,8 @@ class Draft:
         A host may have more bookings than room: then nothing new is
         placed there until some have left.
 
-        :raises ValueError: it is booked as a whole and otherwise at the same
-            time.
+        :raises ValueError: the host is booked as a whole and otherwise at the
+            same time.
         """
         self._replace(node, row, False)
 
@@ -266,10 +268,10 @@ class Draft:
         self.changed.add(node)
 
     def whole_hosts(self, booking: bookings.Booking) -> int:
-        """Return the set of hosts of which a booking would have all.
+        """Return the hosts that a booking would have for itself, as a set.
 
-        For code that only sees when a row is taken, and not whether
-        there is room for a share.
+        It is for code that only sees whether a row is taken, and not whether
+        it has room for a share.
         """
         if booking.amounts is None or not self.compute:
             return booking.eligible
@@ -284,7 +286,8 @@ class Draft:
              until: int) -> tuple[_Holder, ...]:
         """Return the bookings of a whole host in [start, until).
 
-        :returns: with ``None`` for periods in which it is shared.
+        :returns: the bookings, and ``None`` for each period in which it is
+            shared.
         """
         last = bisect.bisect_left(self.starts[node], until)
         first = bisect.bisect_right(self.untils[node], start)
@@ -308,7 +311,7 @@ class Draft:
         return bool(self.compute >> node & 1) and None in self.holders[node]
 
     def until(self, booking: bookings.Booking, node: int) -> int:
-        """Return when the place of a booking becomes available to others."""
+        """Return the instant at which a booking's place becomes available."""
         if booking.amounts is not None and self.compute >> node & 1:
             # A compute host is not cleaned after an instance.
             return booking.end
@@ -357,7 +360,7 @@ def _name(holder: _Holder) -> str:
 def _windows(row: Sequence[bookings.Booking],
              sharing: Sequence[bookings.Booking]
              ) -> list[tuple[int, int, _Holder]]:
-    """Return when a compute host is taken, and the holder of all of it."""
+    """Return the periods in which a compute host is taken, with the holder."""
     found: list[tuple[int, int, _Holder]] = [
         (start, end, None) for start, end in shares.runs(
             (each.start, each.end) for each in sharing)]

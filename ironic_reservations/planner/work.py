@@ -12,10 +12,10 @@
 
 """The work that one request may cause, in all its plans together.
 
-A request plans several times: for its dates, for others in its window, with
-leases whose dates are open, for each offer. Each search takes at most half of
-the remaining work, so that some remains for the next. When none remains,
-searches end at once, and the answer says so.
+A request is planned several times: for its dates, for other dates within its
+window, with leases whose dates are open, and for each offer. Each search takes
+at most half of the remaining work, so that some remains for the next. When
+none remains, searches end at once, and the answer says so.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ _Found = TypeVar('_Found')
 def part(request: budget.Work | None, units: int) -> budget.Budget:
     """Return a budget for several plans of a request.
 
-    :param units: of work, the maximum.
+    :param units: the maximum units of work.
     """
     return budget.Budget(units if request is None else min(
         units, max(0, request.left // 2)))
 
 
 class Meter:
-    """Takes the work of a plan from all budgets that it belongs to.
+    """Takes the work of a plan from all budgets of the plan.
 
-    :ivar settled: whether no method has run out of steps or work, so that a
-        plan with more of them would be the same.
+    :ivar settled: whether no method has run out of steps or work, so that more
+        of them would give the same plan.
     """
 
     def __init__(self, request: budget.Work | None,
@@ -61,14 +61,14 @@ class Meter:
     def run(self, price: int, allowed: budget.Budget,
             method: Callable[[budget.Budget], _Found],
             is_hard: bool = False, parts: int = 1) -> _Found:
-        """Call a method with the steps that it may take.
+        """Call a method with a budget of steps.
 
-        :param price: of each step, in units of work.
-        :param allowed: the steps that the method may take, from which those
-            that it takes are taken.
+        :param price: the price of a step, in units of work.
+        :param allowed: the steps that the method may take; the steps that it
+            takes are subtracted.
         :param is_hard: whether only a hard request needs the method.
-        :param parts: the method may take one of so many equal parts of the
-            work that is left, so that something is left for the next one.
+        :param parts: the number of equal parts of the remaining work, of which
+            the method may use one, so that work remains for the next methods.
         """
         spare = min((each.left // parts for each in self._budgets),
                     default=math.inf)

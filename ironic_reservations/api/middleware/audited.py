@@ -64,7 +64,7 @@ def record(events: audit_trail.AuditTrail, environ: wsgi.Environ,
 
 
 def _is_dry_run(query: str) -> bool:
-    """Return whether a query asks for a dry run, as handlers parse it."""
+    """Return whether a query requests a dry run, as handlers parse it."""
     for name, value in parse.parse_qsl(query):
         if name == 'dry_run':
             try:

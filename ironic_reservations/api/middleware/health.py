@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The health check: oslo.middleware's, with a check of the database."""
+"""The health check of oslo.middleware, with a check of the database."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ def to_boolean(value: Any) -> bool:
 
 
 def to_truth(value: Any) -> bool:
-    """Return true or false, also from a word: Blazar's commands send text."""
+    """Return true or false; Blazar's commands send it as text."""
     return to_flag(value) if isinstance(value, str) else to_boolean(value)
 
 

@@ -43,7 +43,7 @@ _AFFINITIES: Mapping[str, bool | None] = {
 
 
 def to_dates(value: Any) -> tuple[Any, Any]:
-    """Return two dates, the second of which is not "now"."""
+    """Return two dates; the second one must not be "now"."""
     if not isinstance(value, list) or len(value) != 2:
         raise ValueError('a list of two dates is expected, not '
                          f'{basic.shown(value)}')
@@ -170,7 +170,7 @@ def to_objects(value: Any) -> list[dict[str, Any]]:
 
 
 def to_no_events(value: Any) -> tuple[()]:
-    """Return the events of a change, which must be none, as Blazar sends."""
+    """Check that a change has no events; Blazar sends an empty list."""
     if value != []:
         raise ValueError(
             'an empty list is expected. The events of a lease are made from '

@@ -51,15 +51,15 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
     """Write acts of the holder of a node, before they reach Ironic.
 
     :param acts: as in :attr:`.handovers.Handover.acts`.
-    :param within: the seconds within which Ironic carries the request out, or
-        never does; 0: a request in flight says so.
-    :param held: whether somebody had the node a moment ago.
-    :returns: the handover; ``None``: nobody has the node, nor had it, or it
-        is only deployed or undeployed for a reservation.
+    :param within: the seconds after which Ironic has carried out the request,
+        or never will; 0: a request in flight shows the outcome.
+    :param held: whether the node had a holder when it was last read.
+    :returns: the handover; ``None``: the node has and had no holder, or it is
+        only deployed or undeployed for a reservation.
     :raises IronicUnavailable: the node could not be read.
     :raises DatabaseUnavailable: the act could not be written.
-    :raises Contention: others changed the node each time, or its holder has
-        just lost it.
+    :raises Contention: other requests changed the node at each attempt, or its
+        holder has just lost it.
     """
     documents: dict[frozenset[str], handovers.Document | None] = {}
     parts = handovers.parts_of(acts)
@@ -191,8 +191,8 @@ def settled(engine: Engine, written: handovers.Handover) -> None:
 def _check_late(engine: Engine, written: handovers.Handover) -> None:
     """Report an act that was carried out after the end of its holder.
 
-    NOTE: this happens if a process is stopped inside Ironic for minutes. The
-    act is not undone, since the present holder may have done the same.
+    This happens if a process is suspended inside Ironic for minutes. The act
+    is not undone, since the present holder may have done the same.
     """
     try:
         with engine.database.read() as connection:
@@ -211,13 +211,13 @@ def _check_late(engine: Engine, written: handovers.Handover) -> None:
 
 def ask(engine: Engine, ironic: ironic_client.Ironic,
         handover: handovers.Handover) -> datetime.datetime:
-    """Have the conductor of a node answer after all acts with no answer.
+    """Wait until the conductor of a node has answered all earlier requests.
 
-    NOTE: a conductor that was stopped resumes the requests that it received
-    before, and may try for some seconds to get the lock of the node.
+    A conductor that was suspended continues the requests that it received
+    before, and may wait some seconds for the lock of the node.
 
-    :returns: when all acts are over.
-    :raises IronicUnavailable: it does not answer.
+    :returns: the time at which all acts are over.
+    :raises IronicUnavailable: the conductor does not answer.
     :raises Conflict: the handover has changed.
     """
     ironic.ask_conductor(handover.node_uuid)

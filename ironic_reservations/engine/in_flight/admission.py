@@ -70,13 +70,13 @@ class InFlightRequest:
     :ivar deadline: the time by the engine's timer after which the request is
         not sent to Ironic.
     :ivar reservation_uuid: the reservation that was shown, if any.
-    :ivar first: whether that proof was shown for the first time, so that the
+    :ivar first: whether the proof was used for the first time, so that the
         reservation is unused again if this request fails.
     :ivar lease_reservation_id: the lease reservation that was shown.
     :ivar instance_uuid: the uuid of an allocation.
     :ivar uses: whether a lease uses its node if this request succeeds.
-    :ivar held: for a change, whether somebody has the node; a node that is
-        being put back has no holder.
+    :ivar held: for a change, whether the node has a holder; a node that is
+        being put back has none.
     """
 
     token: str
@@ -220,9 +220,10 @@ def unbound(promised: Iterable[leases.NodeBooking],
             reservation_id: str | None) -> list[leases.NodeBooking]:
     """Return the bookings of a lease reservation that have to be bound.
 
-    From its first use on, a node is not exchanged for another one.  This holds
-    already while its lessee is being written, and the worker that writes the
-    lessee has to find the booking as it was, so such bookings are left out.
+    From its first use on, a node is not exchanged for another one, so its
+    booking has to be bound. Bookings whose lessee is being written are left
+    out: their nodes are not exchanged either, and the worker that writes the
+    lessee has to find the booking unchanged.
     """
     return [booking for booking in promised
             if booking.reservation_id == reservation_id and not booking.begun]
@@ -233,8 +234,7 @@ def make_room(engine: Engine, node: mirrored_node.Node,
     """Plan other nodes for the leases that need this one later.
 
     :returns: ``None``: no lease needs the node.
-    :raises NodePromised: one of them would get no other node, and must not
-        lose this one.
+    :raises NodePromised: no other node was found for one of these leases.
     """
     if view.next_lease is None:
         return None
@@ -270,7 +270,7 @@ def begin(engine: Engine, node: mirrored_node.Node,
     :param starting: bookings that this first use binds.
     :param act: :data:`.in_flight.CHANGE` for a change that uses no node.
     :param uses: see :class:`InFlightRequest`.
-    :param had: the same as ``held``.
+    :param had: see ``held`` of :class:`InFlightRequest`.
     """
     token = str(uuid_module.uuid4())
     first = (shown is not None
@@ -334,8 +334,8 @@ def send_deadline(engine: Engine) -> float:
     """Return the time by which a request that begins now must be sent.
 
     It is computed before anything is read, by a monotonic timer, so that a
-    process that was stopped notices.  It is half of the lifetime of the row;
-    the other half is for Ironic's answer.
+    process detects that it was suspended.  It is half of the lifetime of the
+    row; the other half is for Ironic's answer.
     """
     return engine.timer() + float(engine.conf.guard.in_flight_timeout) / 2
 
@@ -369,7 +369,7 @@ def write_later(engine: Engine, admitted: InFlightRequest,
 def check_in_time(engine: Engine, admitted: InFlightRequest) -> None:
     """Check, right before it is sent, that a request is not late.
 
-    :raises HandedOverLate: it is late; nothing has been sent.
+    :raises HandedOverLate: the request is late; nothing has been sent.
     """
     try:
         check_timer(engine, admitted.deadline, f'node {admitted.node_uuid}')
@@ -387,7 +387,7 @@ def check_timer(engine: Engine, deadline: float, what: str) -> None:
 
     :param deadline: the deadline by the timer of the engine.
     :param what: the object of the request, in words.
-    :raises HandedOverLate: it is late; nothing has been sent.
+    :raises HandedOverLate: the request is late; nothing has been sent.
     """
     if engine.timer() < deadline:
         return
@@ -402,7 +402,7 @@ def check_timer(engine: Engine, deadline: float, what: str) -> None:
 def mark_uncertain(engine: Engine, admitted: InFlightRequest) -> None:
     """Record that the outcome of a request in Ironic is unknown.
 
-    The node is promised to nobody until the reconciler knows the outcome.
+    The node is not promised until the reconciler knows the outcome.
     """
     LOG.error('The outcome of a request for node %s is not known, because '
               'Ironic did not answer or failed. The node is promised to '
@@ -473,9 +473,9 @@ def settle_lost(engine: Engine,
                 asked_at: datetime.datetime) -> None:
     """Record the outcomes of requests that a lost history let through.
 
-    :param found: with the nodes as Ironic shows them.
+    :param found: the requests with their nodes as Ironic shows them.
     :param asked_at: a time before Ironic was asked.
-    :raises Contention: others changed the nodes each time.
+    :raises Contention: other requests changed the nodes at each attempt.
     """
     left = {row.node_uuid: (row, node) for row, node in found}
 
@@ -511,7 +511,7 @@ def settle_lost(engine: Engine,
 
 
 def _differs(known: mirrored_node.Node, shown: mirrored_node.Node) -> bool:
-    """Return whether the mirror has a node otherwise than Ironic shows it."""
+    """Return whether the mirror differs from the node in Ironic."""
     return known != dataclasses.replace(shown, traits=known.traits,
                                         generation=known.generation)
 
@@ -577,9 +577,9 @@ def _settled(admitted: InFlightRequest, held: node_reservation.Reservation,
              ) -> node_reservation.Reservation | None:
     """Return the next state of the reservation that was shown.
 
-    :returns: ``None`` if it stays as it is, or its state is not known yet: the
+    :returns: ``None`` if the state does not change, or is not known yet: the
         process of an earlier request may have died after Ironic had accepted
-        that one.  The reconciler finds out.
+        that request. The reconciler then determines the state.
     """
     state: node_reservation.State | None = None
     if held.state is not node_reservation.State.STARTING:

@@ -13,7 +13,7 @@
 """Requests for allocations on their way to Ironic.
 
 The node is chosen here rather than later by Ironic, since Ironic could choose
-a node that is reserved for or promised to somebody else.
+a node that is reserved for or promised to others.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _own(engine: Engine, request: pick.NodeRequest,
          ) -> list[leases.NodeBooking]:
     """Return the bookings of candidates that the caller uses.
 
-    Only an allocation that names its candidates asks for nodes of leases.
+    Only an allocation that names its candidates can get nodes of leases.
     """
     if not bearer.uses_leases or request.node_uuids is None:
         return []

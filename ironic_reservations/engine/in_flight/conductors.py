@@ -14,8 +14,8 @@
 
 A conductor is asked once in a pass, not once for each node: its answer shows
 that it has no older calls for any node, and a silent one lets each question
-wait for the whole RPC time-out. It is asked again for a request that could not
-be judged yet when it was asked.
+wait for the whole RPC time-out. It is asked again for a request that was not
+due yet when it was asked.
 """
 
 from __future__ import annotations

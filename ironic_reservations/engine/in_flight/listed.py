@@ -13,8 +13,8 @@
 
 """Find the outcomes of the requests that a lost history let through.
 
-There is one for each node, so the nodes are read page by page: a few calls for
-1,000 nodes, and not two for each of them.
+There is one request for each node, so the nodes are read page by page: this
+takes a few calls for 1,000 nodes, instead of two calls for each.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ class Listed:
                goes_on: Callable[[], bool]) -> dict[int, str | None]:
         """Close the requests whose outcome is known.
 
-        :param rows: all that are overdue.
-        :param conductors: those that are asked in this pass.
+        :param rows: all overdue requests.
+        :param conductors: the conductors that are asked in this pass.
         :param goes_on: called before each page; ``False`` ends the pass.
-        :returns: by the id of each row that needs no call of its own: why its
-            outcome is not known yet, if it is not.
+        :returns: the handled requests, by the ids of their rows: the reason
+            why the outcome is not known yet; ``None`` if it is known.
         """
         now = self._engine.clock()
         many = {row.node_uuid: row for row in rows

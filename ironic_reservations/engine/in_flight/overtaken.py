@@ -62,7 +62,7 @@ class _Now:
     last: bool
 
     def others(self, admitted: admission.InFlightRequest) -> bool:
-        """Return whether another promise than the request's has the node."""
+        """Return whether a promise of another holder has the node."""
         held, lease = self.view.reservation, self.view.lease
         if held is not None:
             return held.uuid != admitted.reservation_uuid
@@ -71,7 +71,7 @@ class _Now:
             or lease.reservation_id != admitted.lease_reservation_id)
 
     def report(self, engine: Engine) -> None:
-        """Report that the request took effect on a node of somebody else."""
+        """Report that the request changed the node of another holder."""
         _report(engine, self.view,
                 'The node is being taken back.' if self.last else 'The node '
                 'has been used since, so nothing is taken back. Check which '
@@ -80,7 +80,7 @@ class _Now:
 
 @contextlib.contextmanager
 def report_if_lost(admitted: admission.InFlightRequest) -> Iterator[None]:
-    """Report a request that may have hit the node of somebody else.
+    """Report a request that may have changed a node with another holder.
 
     The usual error for a lost database says that nothing was done, but here
     Ironic has carried out the request.
@@ -107,13 +107,13 @@ def report_if_lost(admitted: admission.InFlightRequest) -> Iterator[None]:
 
 def settle(engine: Engine, admitted: admission.InFlightRequest,
            undo: in_flight.Act | None) -> None:
-    """Undo the effect of a request, if somebody else has the node.
+    """Undo the effect of a request if the node has another holder.
 
     :param admitted: a request that Ironic has accepted although the node was
         no longer kept for it.
     :param undo: the act that undoes it, if there is one.
-    :raises Overtaken: somebody else holds the node.
-    :raises OutcomeUnknown: it is not known who holds it.
+    :raises Overtaken: the node has another holder.
+    :raises OutcomeUnknown: the holder of the node is not known.
     """
     with report_if_lost(admitted):
         found = change.carry_out(
@@ -127,10 +127,10 @@ def settle(engine: Engine, admitted: admission.InFlightRequest,
 
 def settle_allocation(engine: Engine,
                       admitted: admission.InFlightRequest) -> None:
-    """Delete an allocation if somebody else holds its node.
+    """Delete an allocation if its node has another holder.
 
-    :raises Overtaken: somebody else holds the node.
-    :raises OutcomeUnknown: it is not known who holds it.
+    :raises Overtaken: the node has another holder.
+    :raises OutcomeUnknown: the holder of the node is not known.
     """
     instance = admitted.instance_uuid
     if engine.ironic is None or instance is None:
@@ -152,12 +152,12 @@ def settle_allocation(engine: Engine,
 
 def settle_change(engine: Engine, admitted: admission.InFlightRequest,
                   asked: protect.ChangeRequest) -> None:
-    """Report a change of a node that somebody else holds by now.
+    """Report a change of a node that has another holder by now.
 
     The change is not undone: an operator may have made the same one meanwhile.
 
-    :raises Overtaken: somebody else holds the node.
-    :raises OutcomeUnknown: it is not known who holds it.
+    :raises Overtaken: the node has another holder.
+    :raises OutcomeUnknown: the holder of the node is not known.
     """
     with report_if_lost(admitted):
         view, _ = protect.read_view(engine, admitted.node_uuid)

@@ -31,7 +31,7 @@ ACTS = (in_flight.Act.SET_MAINTENANCE, in_flight.Act.CLEAR_MAINTENANCE)
 
 def check(engine: Engine, node_uuid: str, act: in_flight.Act,
           maintained: bool, reason: str | None) -> None:
-    """Check that maintenance set by others is neither replaced nor cleared.
+    """Check that no maintenance of others would be replaced or cleared.
 
     :param act: one of :data:`ACTS`.
     :param maintained: whether Ironic shows the node in maintenance.

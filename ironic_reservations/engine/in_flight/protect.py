@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Refuse acts on a node that do not come from its holder."""
+"""Refuse acts on a node by others than its holder."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def of(view: host_view.HostView, asked: ChangeRequest) -> host_view.HostView:
 def check(view: host_view.HostView, asked: ChangeRequest) -> None:
     """Check that the caller may act on a node.
 
-    :raises ProofRequired: somebody holds it, and no proof was shown.
+    :raises ProofRequired: the node has a holder, and no proof was shown.
     :raises ProofInvalid: the proof is not valid for the node.
     """
     if not asked.protected:
@@ -76,9 +76,10 @@ def check(view: host_view.HostView, asked: ChangeRequest) -> None:
 
 def read_view(engine: Engine,
               node_uuid: str) -> tuple[host_view.HostView, float]:
-    """Read who has a node or gets it soon.
+    """Read the promises of a node, now and soon.
 
-    :returns: with the end of the validity of this, by the engine's timer.
+    :returns: the promises, and the time by the engine's timer until which they
+        are valid.
     """
     # The timer is read first, since a process does not notice that it was
     # stopped.
@@ -96,10 +97,10 @@ def keep(engine: Engine, node_uuid: str,
     """Let a request change a node, and keep the node for it meanwhile.
 
     :returns: the request, which has to be closed.
-    :raises ProofRequired: somebody holds it, and no proof was shown.
+    :raises ProofRequired: the node has a holder, and no proof was shown.
     :raises ProofInvalid: the proof is not valid for the node.
     :raises DatabaseUnavailable: the holder could not be read.
-    :raises Contention: others changed the node each time.
+    :raises Contention: other requests changed the node at each attempt.
     """
     def plan() -> change.Planned[admission.InFlightRequest]:
         begun = engine.timer()

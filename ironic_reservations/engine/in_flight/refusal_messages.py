@@ -68,8 +68,8 @@ class _Owner:
     :ivar state: the state of the node in a sentence.
     :ivar leased: whether a lease has the node.
     :ivar own: whether the caller's project has it.
-    :ivar open: whether such a caller of the same project needs no proof.
-    :ivar taken: whether anybody has it.
+    :ivar open: whether callers of the same project need no proof.
+    :ivar taken: whether the node has a holder.
     """
 
     state: str

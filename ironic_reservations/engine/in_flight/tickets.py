@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Tickets: they make late requests of the reconciler to Ironic void.
+"""Tickets, by which late requests of the reconciler to Ironic are void.
 
 A balancer or a hanging process may delay a request of the reconciler until
 long after another process has done its work.  So each request carries a

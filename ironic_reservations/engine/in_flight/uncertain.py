@@ -56,7 +56,7 @@ class Uncertain:
 
     def settle_overdue(self,
                        goes_on: Callable[[], bool] = lambda: True) -> None:
-        """Close all requests whose answers are overdue and known by now.
+        """Close all overdue requests whose outcomes are known by now.
 
         :param goes_on: called before each request; ``False`` ends the pass.
         :raises DatabaseUnavailable: the database does not answer.

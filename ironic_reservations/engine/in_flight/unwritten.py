@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Answers of Ironic that could not be written because of a lost database.
+"""Outcomes that could not be written while the database did not answer.
 
 The process that has an answer writes it as soon as the database is back, so
 that the reconciler does not have to ask Ironic again.
@@ -36,8 +36,8 @@ class _Kept:
 class Unwritten:
     """The outcomes of requests that this process has yet to write.
 
-    They get no more while the database is down: no request is let through
-    then.
+    Their number does not grow while the database is down, since no request is
+    let through then.
     """
 
     def __init__(self) -> None:

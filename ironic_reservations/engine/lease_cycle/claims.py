@@ -59,7 +59,7 @@ def take(engine: Engine, lease_ids: Collection[str],
     """Claim leases, except those not due or already claimed.
 
     :param token: a name that no other claims ever have.
-    :raises DatabaseUnavailable: they may have been claimed nevertheless.
+    :raises DatabaseUnavailable: the leases may have been claimed.
     :raises Conflict: another thread or process was quicker.
     """
     now = engine.clock()
@@ -99,7 +99,7 @@ def extend(engine: Engine, claims: Collection[Claim]
     """Renew claims.
 
     :returns: the claims that this process still has.
-    :raises DatabaseUnavailable: it is not known which ones it has.
+    :raises DatabaseUnavailable: it is not known which claims were renewed.
     :raises Conflict: another process was quicker.
     """
     until = _until(engine, engine.clock())

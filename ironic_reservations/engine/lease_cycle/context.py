@@ -64,9 +64,9 @@ class Outcome:
     :ivar closer: whether the step has made progress, so that the next attempt
         comes soon.
     :ivar until: the latest end of an obstacle, if known.
-    :ivar polled: whether the end of an obstacle may not make the lease due, so
+    :ivar polled: whether an obstacle may end without making the lease due, so
         that the step has to be tried often.
-    :ivar unsure: whether an obstacle is the unknown outcome of a request: the
+    :ivar unsure: whether an obstacle is the unknown outcome of a request; its
         cause is in the sentence that was shown before.
     """
 
@@ -95,12 +95,12 @@ class Unready:
 class Context:
     """The context of all steps on one lease, until its claim is released.
 
-    :ivar due_at: when the lease was due, as it was claimed.
+    :ivar due_at: the time at which the lease was due when it was claimed.
     :ivar holds: returns whether this worker still has the lease.
     :ivar claimed_by: the claim on the lease, as in its row.
     :ivar searched: the bookings, with their nodes, for which another node was
         searched.
-    :ivar memory: of features, from one step to the next.
+    :ivar memory: the memory of features between the steps.
     """
 
     engine: Engine
@@ -204,7 +204,7 @@ class Context:
         A silent conductor is asked once, not once for each node: each question
         waits for the whole RPC time-out.
 
-        :raises IronicUnavailable: it has not answered.
+        :raises IronicUnavailable: the conductor has not answered.
         """
         if self._silent:
             why = self._silent.get(
@@ -289,9 +289,10 @@ def about(node: mirrored_node.Node | None, uuid: str, why: str) -> str:
 
 
 def with_cause(text: str, before: str | None) -> str:
-    """Return a sentence on an unknown outcome, with the one shown before it.
+    """Return a sentence about an unknown outcome, with its earlier cause.
 
-    :param before: as it was shown, perhaps with an earlier one.
+    :param before: the sentence that was shown before, which may contain an
+        earlier cause.
     """
     cause = None if before is None else before.rpartition(_BEFORE)[2]
     return text if cause in (None, text) else f'{text}{_BEFORE}{cause}'

@@ -54,7 +54,7 @@ def notify_before_end(context: lease_context.Context,
                       lease: leases.Lease) -> lease_context.Outcome:
     """Notify that the end of a lease is near.
 
-    :raises Conflict: somebody has changed the lease meanwhile.
+    :raises Conflict: another process has changed the lease meanwhile.
     """
     now = context.engine.clock()
     return lease_context.Outcome(True, lease=context.commit(
@@ -70,7 +70,7 @@ def close(context: lease_context.Context,
           lease: leases.Lease) -> lease_context.Outcome:
     """Begin the end of all bookings of a lease that is over.
 
-    :raises Conflict: somebody has changed the lease meanwhile.
+    :raises Conflict: another process has changed the lease meanwhile.
     """
     now = context.engine.clock()
     after = lease if lease.status is _DELETING else _closed(lease, now)
@@ -104,7 +104,7 @@ class _Progress:
     """The progress at the end of the bookings of a lease.
 
     :ivar gone: bookings whose nodes are released.
-    :ivar free: these nodes, as Ironic shows them.
+    :ivar free: the released nodes, as Ironic shows them.
     :ivar untouched: bookings whose nodes have no value of ours left, but are
         not free yet.
     :ivar begun: bookings whose handover was begun in this step.
@@ -137,7 +137,7 @@ def reclaim(context: lease_context.Context,
             lease: leases.Lease) -> lease_context.Outcome:
     """Free the nodes of a lease, as far as their states allow it.
 
-    :raises Conflict: somebody has changed the lease meanwhile.
+    :raises Conflict: another process has changed the lease meanwhile.
     :raises Lost: another worker has the lease.
     """
     engine, now = context.engine, context.engine.clock()
@@ -236,11 +236,11 @@ def reclaim(context: lease_context.Context,
 
 def _busy(context: lease_context.Context,
           lease: leases.Lease) -> Mapping[str, datetime.datetime]:
-    """Read the nodes that are kept for requests, with the end of that.
+    """Return the nodes that are kept for requests, with the end of each.
 
-    No further request is let through.  Ironic is read after this, so that it
-    shows the effect of earlier ones.  Unused tickets of this lease become
-    void.
+    After this, no further request is let through. The caller reads Ironic
+    afterwards, so Ironic shows the effect of earlier requests. Unused tickets
+    of this lease become void.
     """
     ending = {booking.node_uuid for booking in lease.bookings
               if booking.state is leases.BookingState.ENDING}
@@ -287,7 +287,7 @@ def _next(context: lease_context.Context, booking: leases.NodeBooking,
           node: mirrored_node.Node | None,
           handover: handovers.Handover | None,
           found: _Progress, puts_back: bool) -> lease_cycle.AtEnd:
-    """Return the next act for a node; put its values back if possible."""
+    """Return the next act for a node; restore its values if possible."""
     options = context.engine.conf.leases
     action = lease_cycle.PUT_BACK if puts_back else options.end_action
     view = lease_cycle.at_end(node, action)
@@ -306,7 +306,7 @@ def _next(context: lease_context.Context, booking: leases.NodeBooking,
 def _restore_lessee(context: lease_context.Context,
                     booking: leases.NodeBooking,
                     node: mirrored_node.Node | None) -> str | None:
-    """Restore the lessee from before the lease, unless somebody changed it.
+    """Restore the lessee from before the lease, unless it was changed since.
 
     :returns: the reason in words, if this was not possible.
     """
@@ -324,7 +324,7 @@ def finish(context: lease_context.Context,
            lease: leases.Lease) -> lease_context.Outcome:
     """Record that a lease without nodes is over.
 
-    :raises Conflict: somebody has changed the lease meanwhile.
+    :raises Conflict: another process has changed the lease meanwhile.
     :raises Lost: another worker has the lease.
     """
     now = context.engine.clock()

@@ -49,7 +49,7 @@ def read(engine: Engine, bookings: Collection[leases.NodeBooking]
 
 
 def begin(engine: Engine, booking: leases.NodeBooking) -> handovers.Handover:
-    """Write a handover for a node that nobody has acted on.
+    """Write a handover for a node without acts of its holder.
 
     :raises Conflict: its holder has acted on it.
     """
@@ -63,13 +63,13 @@ def begin(engine: Engine, booking: leases.NodeBooking) -> handovers.Handover:
 def next_step(context: lease_context.Context, booking: leases.NodeBooking,
               node: mirrored_node.Node, handover: handovers.Handover,
               view: lease_cycle.AtEnd) -> handover_steps.Next:
-    """Take what can be taken off a node, and return the next step.
+    """Restore values of a node as far as possible; return the next step.
 
-    :param view: the step for a node that its holder did nothing but deploy.
+    :param view: the step for a node that its holder has only deployed.
     :raises Conflict: the lease or its booking has changed.
     :raises IronicUnavailable: Ironic or a conductor does not answer.
-    :raises Lost: the lease is another worker's.
-    :raises Refused: Ironic does not do that now.
+    :raises Lost: another worker has the lease.
+    :raises Refused: the node cannot be changed now.
     """
     if handover.settles_at > context.engine.clock():
         return handover_steps.Next(

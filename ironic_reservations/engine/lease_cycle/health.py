@@ -13,7 +13,7 @@
 """Check whether leases still have the nodes that they were promised.
 
 A node that breaks before the start of a lease is replaced.  After the start,
-the lease is flagged until the node is back, or its owner asks for another one.
+the lease is flagged until the node is back, or its owner requests another one.
 """
 
 from __future__ import annotations

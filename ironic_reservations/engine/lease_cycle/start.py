@@ -10,10 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The start of a lease: its nodes are handed to it.
+"""The start of a lease: it gets its nodes.
 
 A value for a node is recorded in its booking before it is sent to Ironic.  So
-the end of the lease always finds it, and removes no value of somebody else.
+the end of the lease always finds the value, and does not remove values of
+others.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class _Observed:
     :ivar hosts: the nodes as hosts, without the nodes that are no longer
         hosts.
     :ivar wanted: the requirements of bookings on their hosts, by their ids.
-    :ivar views: who has the nodes.
+    :ivar views: the promises of the nodes.
     """
 
     nodes: Mapping[str, mirrored_node.Node]
@@ -73,7 +74,7 @@ class _Observed:
             for booking in self.views[uuid].bookings)
 
     def taken(self, uuid: str) -> str | None:
-        """Return the other use of a node, in words."""
+        """Return a description of another use of the node, if there is one."""
         view = self.views[uuid]
         if self.returning(uuid):
             return 'is still being taken back from the previous lease'
@@ -88,9 +89,10 @@ class _Observed:
 
     @property
     def until(self) -> datetime.datetime | None:
-        """The first end of another use that is to come.
+        """The next known end of another use.
 
-        What is over ends when it is put back, which has no date.
+        A use that is over ends when the node has been put back, at an unknown
+        time.
         """
         ends = [(view.now, view.maintained_until)
                 for view in self.views.values()]
@@ -108,15 +110,16 @@ class _Observed:
 
     @property
     def rests_on(self) -> seen.Seen:
-        """The generations to commit on."""
+        """The generations on which the commit rests."""
         return seen.of_nodes(self.nodes.values())
 
 
 def start(context: lease_context.Context,
           lease: leases.Lease) -> lease_context.Outcome:
-    """Hand the nodes of a lease to it, as far as they are available.
+    """Give a lease its nodes, as far as they are available.
 
-    :raises Conflict: somebody has changed the lease or its nodes meanwhile.
+    :raises Conflict: another process has changed the lease or its nodes
+        meanwhile.
     :raises Lost: another worker has the lease.
     """
     engine, now = context.engine, context.engine.clock()

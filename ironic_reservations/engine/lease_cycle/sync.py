@@ -13,8 +13,8 @@
 """Work on one lease, from its claim to the release of the claim.
 
 The next step follows from the rows and the clock.  Each step reads the actual
-state before it acts, so the progress of an earlier worker does not matter, or
-where it crashed.
+state before it acts, so it does not matter how far an earlier worker came
+before it crashed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _keep_lessee(context: lease_context.Context,
 
     The end of the lease still restores the lessee from before its start.
 
-    :raises Conflict: somebody has changed the lease meanwhile.
+    :raises Conflict: another process has changed the lease meanwhile.
     :raises Lost: another worker has the lease.
     """
     given = {booking.node_uuid: booking for booking in lease.bookings

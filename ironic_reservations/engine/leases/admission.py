@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Find a start and hosts for a new lease, or why there are none."""
+"""Find a start and hosts for a new lease, or the reasons for none."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from ironic_reservations.planner import plans
 
 @dataclasses.dataclass(frozen=True)
 class PreparedRequest:
-    """A request, with all that stays the same from one attempt to the next.
+    """A request, with the values that are the same in all attempts.
 
     :ivar request: the request.
     :ivar ids: the id of each reservation of the lease.
@@ -60,9 +60,10 @@ class PreparedRequest:
 class Place:
     """The window and the hosts with which a lease can be promised.
 
-    :ivar snapshot: on which it was planned.
+    :ivar snapshot: the snapshot the snapshot the snapshot on which it was
+        planned.
     :ivar start: the start of the lease.
-    :ivar plan: the hosts of the lease, and where others move to.
+    :ivar plan: the hosts of the lease, and the moves of other bookings.
     :ivar slid: the leases whose dates change.
     """
 
@@ -77,8 +78,8 @@ class Admission:
 
     :param starts: the starts that the request allows.
     :param project: the usage of its project, and how much more it may have.
-    :param outrun: uuids of nodes that other requests were faster to take in
-        an earlier attempt; others are preferred.
+    :param outrun: uuids of nodes that other requests took during an earlier
+        attempt; other nodes are preferred.
     """
 
     def __init__(self, engine: Engine, wanted: PreparedRequest,
@@ -96,7 +97,7 @@ class Admission:
         self._proved = starts.fixed
 
     def plan(self, terms: ladder.Terms) -> Place | plans.Refusal:
-        """Plan it with the terms of a rung.
+        """Plan the request with the terms of a rung.
 
         :returns: a place; or the reason why there is none at the earliest
             start.
@@ -118,7 +119,7 @@ class Admission:
         return found if isinstance(found, Place) else self._refused
 
     def _alone(self) -> Place | plans.Refusal:
-        """Plan it while all other leases keep their dates.
+        """Plan the request while all other leases keep their dates.
 
         :raises LeaseLimit: there are free hosts, but the project may not have
             them.
@@ -143,7 +144,7 @@ class Admission:
         return self._place(first, outcome)
 
     def _beside(self, others: ladder.Others) -> Place | None:
-        """Plan it with other dates for some leases."""
+        """Plan the request with other dates for some leases."""
         engine, wanted, starts = self._engine, self._wanted, self._starts
         snapshot = engine.snapshots.snapshot(
             engine.database, self._snapshot.now,
@@ -171,13 +172,13 @@ class Admission:
 
     def _until(self, latest_end: datetime.datetime
                ) -> Place | plans.Refusal | None:
-        """Plan it at a start later than the requested ones."""
+        """Plan the request at a start later than the requested starts."""
         start = self._earliest(self._least(self._snapshot, self._starts.first),
                                latest_end)
         return None if start is None else self._plan(start)
 
     def refusal(self, refused: plans.Refusal) -> errors.LeaseRefused:
-        """Return the answer to a request for which there is no place.
+        """Return the error for a request for which there is no place.
 
         :param refused: the reason at the earliest start.
         """
@@ -237,10 +238,10 @@ class Admission:
         ])
 
     def _most(self, snapshot: snapshots.Snapshot) -> list[bookings.Demand]:
-        """Return demands for as many hosts as are known to be allowed.
+        """Return demands for the largest number of hosts known to be allowed.
 
-        If the dates are open, how many more than the least these are
-        depends on the start.
+        If the dates are open, the limits depend on the start, so only the
+        minimum is known to be allowed.
         """
         request, first = self._wanted.request, self._starts.first
         if request.flexible is not None:
@@ -270,7 +271,7 @@ class Admission:
 
 @dataclasses.dataclass(frozen=True)
 class Starts:
-    """A request, and between which instants its lease may start.
+    """A request, and the range of starts of its lease.
 
     :ivar request: the request.
     :ivar first: the earliest start.
@@ -288,9 +289,9 @@ class Starts:
         return self.first == self.last
 
     def at(self, start: datetime.datetime) -> leases.LeaseRequest:
-        """Return the request as if it had asked for this start only.
+        """Return the request with this start as the only one.
 
-        The lease lasts as long as it would from ``first`` on.
+        Its duration is the same as from ``first`` on.
         """
         request = self.request
         if request.flexible is not None:

@@ -45,25 +45,26 @@ def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
            permitted: leases.Lease | None = None) -> leases.Lease:
     """Extend, shorten, move, grow, shrink, heal or rename a lease.
 
-    Nodes of a lease that has started stay; others make room for it.
+    A lease that has started keeps its nodes. Other leases that have not
+    started move to other nodes for it.
 
     :param project_id: the project that must own it; ``None``: any.
-    :param dry_run: plan and answer, and change nothing.
-    :param allowed: the limits that hold for the caller; ``None``: those of
-        a project.
+    :param dry_run: whether to plan and answer without changing anything.
+    :param allowed: the limits of the caller; ``None``: the limits of a
+        project.
     :param key: the identity of the request, if it has one; a request that has
         been carried out changes nothing again.
     :param permitted: the lease, as it was when the caller was allowed to
         change it; it is read again only if it has changed since.
     :raises LeaseNotFound: there is none.
-    :raises IdempotencyKeyReused: the key came with another request before.
-    :raises LeaseFrozen: the lease cannot be changed so any more.
+    :raises IdempotencyKeyReused: another request had the key.
+    :raises LeaseFrozen: this part of the lease cannot be changed any more.
     :raises InvalidValue: the change makes no sense.
     :raises LeaseLimit: the operator does not allow it.
     :raises LeaseNotPermitted: the operator's enforcement service refuses it.
-    :raises LeaseRefused: it could not be served; nothing has changed.
-    :raises Contention: others changed the hosts each time.
-    :raises OutcomeUnknown: it may or may not have been changed.
+    :raises LeaseRefused: the change could not be served; nothing has changed.
+    :raises Contention: other requests changed the hosts at each attempt.
+    :raises OutcomeUnknown: the lease may or may not have been changed.
     """
     return _change(engine, lease_id, changes, project_id, dry_run, allowed,
                    permitted, key)[0]
@@ -101,7 +102,7 @@ def _change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
 class _Request:
     """A change, and its memory between attempts.
 
-    :param rungs: that of the change; offers are attempts of it.
+    :param rungs: the ladder of the change, on which offers are planned, too.
     """
 
     def __init__(self, engine: Engine, lease_id: str,
@@ -120,7 +121,7 @@ class _Request:
         self._ladder = rungs
 
     def plan(self) -> change_module.Planned[_Changed]:
-        """Read, and plan the lease with its new terms."""
+        """Read the lease, and plan it with its new terms."""
         engine = self._engine
         now = engine.clock()
         before = self._read(now)
@@ -149,7 +150,7 @@ class _Request:
         return change_module.Planned((after, planned), planned)
 
     def _read(self, now: datetime.datetime) -> leases.Lease:
-        """Return the lease, and remember what is known of the request."""
+        """Return the lease, and store the results of earlier copies."""
         before, self._permitted = self._permitted, None
         self._known = earlier.Earlier()
         # An answer to a copy of a request shows the change of the first one.
@@ -228,7 +229,7 @@ class _Request:
 def _window(lease: leases.Lease, changes: leases.LeaseChange,
             allowed: limits.Limits, now: datetime.datetime
             ) -> lease_replan.Window | None:
-    """Return when a lease may start, where its dates are open."""
+    """Return the range of starts of a lease; ``None`` with fixed dates."""
     between = lease.between
     if between is None or changes.opened is None and (
             between.fix_at is None or between.fix_at <= now):
@@ -251,14 +252,14 @@ def _window(lease: leases.Lease, changes: leases.LeaseChange,
 
 def _keeps_hosts(before: leases.Lease, after: leases.Lease,
                  changes: leases.LeaseChange) -> bool:
-    """Whether a change needs no new plan."""
+    """Return whether a change needs no new plan."""
     return (not changes.heal and _needs(before) == _needs(after)
             and not any(requested.give_back
                         for requested in changes.reservations))
 
 
 def _needs(lease: leases.Lease) -> tuple[object, ...]:
-    """Return all that a plan for a lease depends on."""
+    """Return the values on which a plan for a lease depends."""
     return lease.start, lease.end, [
         (each.least, each.most, each.hypervisor_properties,
          each.resource_properties, each.instances)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Offers: changes of a lease that would be made instead of a refused one."""
+"""Offers: changes of a lease that would be accepted instead."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def add(refused: _Refusal, lease: leases.Lease,
 
 
 def _written(changes: leases.LeaseChange) -> dict[str, Any] | None:
-    """Return a change as it is sent; ``None``: it cannot be offered."""
+    """Return a change in the form of a request; ``None``: it has none."""
     body: dict[str, Any] = {
         key: offers.date(when) for key, when in (
             ('start_date', changes.start), ('end_date', changes.end),
@@ -104,7 +104,7 @@ def _written(changes: leases.LeaseChange) -> dict[str, Any] | None:
 
 def _planned(refused: _Refusal, rest: dict[str, Any]
              ) -> Iterator[dict[str, Any]]:
-    """Yield the offers of the planner, with all else that was asked for."""
+    """Yield the offers of the planner, with the rest of the request."""
     for offer in refused.details.get('offers', ()):
         yield {**offer, 'lease': {**rest, **offer['lease']}}
 
@@ -149,7 +149,7 @@ def _shorter(changes: leases.LeaseChange,
 def _fewer(lease: leases.Lease, changes: leases.LeaseChange,
            rest: dict[str, Any], attempt: Attempt
            ) -> Iterator[dict[str, Any]]:
-    """Yield the growth to as many hosts as there are."""
+    """Yield the growth to the largest possible number of hosts."""
     grown = [(each, old) for each in changes.reservations
              for old in lease.reservations if each.id == old.id
              and _count(each) > old.least]

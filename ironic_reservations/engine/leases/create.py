@@ -52,17 +52,17 @@ def create(engine: Engine, request: leases.LeaseRequest,
     The lease is planned together with all leases that have not started, which
     make room for it if they can.
 
-    :param dry_run: plan and answer, but promise nothing.
+    :param dry_run: whether to plan and answer without creating the lease.
     :param allowed: the limits of the caller; ``None``: those of a project.
     :raises InvalidValue: the request makes no sense.
-    :raises LeaseLimit: it exceeds a limit of the operator.
+    :raises LeaseLimit: the request exceeds a limit of the operator.
     :raises LeaseNotPermitted: the operator's enforcement service refuses it.
     :raises LeaseRefused: with ``reasons`` and ``offers``.
     :raises FlavorNotFound: Nova has no such flavor for the project.
     :raises IdempotencyKeyReused: the key was sent with another request, or the
         lease that it made is gone.
     :raises NovaUnavailable: the flavor could not be read.
-    :raises Contention: other requests changed the hosts each time.
+    :raises Contention: other requests changed the hosts at each attempt.
     :raises OutcomeUnknown: the lease may or may not have been made.
     """
     return _create(engine, request, dry_run, allowed)[0]
@@ -111,7 +111,7 @@ def _known(engine: Engine, key: earlier.Key | None) -> earlier.Earlier:
 class _Request:
     """A request, and its memory between attempts.
 
-    :param rungs: that of the request; offers are attempts of it.
+    :param rungs: the ladder of the request, on which offers are planned, too.
     """
 
     def __init__(self, engine: Engine, request: leases.LeaseRequest,
@@ -145,7 +145,7 @@ class _Request:
             str(uuid_module.uuid4()) for _ in self._request.reservations])
 
     def plan(self) -> change.Planned[_Made]:
-        """Read, and plan the lease with the bookings that make room for it."""
+        """Plan the lease, and the moves of bookings that make room for it."""
         engine, request = self._engine, self._request
         now = engine.clock()
         self._known = earlier.Earlier()
@@ -312,7 +312,8 @@ def _served(engine: Engine, known: earlier.Earlier) -> leases.Lease | None:
 
     :returns: ``None`` if it has made none, or if the lease has been deleted
         since its key was read.
-    :raises IdempotencyKeyReused: it had been deleted before.
+    :raises IdempotencyKeyReused: the lease had been deleted before the key was
+        read.
     """
     if known.ident is None:
         return None

@@ -27,25 +27,25 @@ _MINUTE = datetime.timedelta(minutes=1)
 
 def begun_from(lease: leases.Lease, planned: datetime.datetime
                ) -> tuple[datetime.datetime, ...]:
-    """Return the instants from which a lease must not begin any more.
+    """Return the instants from which a planned start is not valid any more.
 
     The process may be stopped between the plan and the commit.
 
-    :param planned: when the start of the lease was planned.
+    :param planned: the time at which the start was planned.
     """
     return max(lease.start, planned + _OLD), lease.end
 
 
 def passed_from(before: leases.Lease, after: leases.Lease,
                 planned: datetime.datetime) -> Iterator[datetime.datetime]:
-    """Yield the instants from which a lease must not be changed as planned.
+    """Yield the instants from which a planned change is not valid any more.
 
     The generation of a lease does not change when one of its dates passes, but
     only when the reconciler acts on it.
 
     :param before: the lease as it was.
     :param after: the lease as it is written.
-    :param planned: when the change was planned.
+    :param planned: the time at which the change was planned.
     """
     fixed = [lease.between.fix_at for lease in (before, after)
              if lease.between is not None and lease.between.fix_at is not None]

@@ -50,7 +50,7 @@ def of(ident: str, start: int, end: int, least: int, most: int,
 def of_rows(ident: str, rows: list[leases.NodeBooking], start: int, end: int,
             eligible: int, margin: int, here: host_states.HostState
             ) -> bookings.Demand:
-    """Return the demand that some rows of one lease reservation answer.
+    """Return the demand for some rows of one lease reservation.
 
     :param here: the host of the first row.
     """

@@ -41,8 +41,8 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None,
     :param permitted: the lease, as it was when the caller was allowed to end
         it; if it has not changed, it is not read again.
     :raises LeaseNotFound: there is no such lease.
-    :raises Contention: other requests changed it each time.
-    :raises OutcomeUnknown: it may or may not have been ended.
+    :raises Contention: other requests changed the lease at each attempt.
+    :raises OutcomeUnknown: the lease may or may not have been ended.
     """
     change.carry_out(engine, _Ending(engine, lease_id, project_id,
                                      permitted).plan)
@@ -93,7 +93,7 @@ class _Ending:
         return change.Planned(None, ending)
 
     def _offers(self, lease: leases.Lease) -> bool:
-        """Return whether servers are offered resources when it starts."""
+        """Return whether servers get resources of the lease at its start."""
         engine = self._engine
         return (engine.placement is not None
                 and lease.status is not leases.LeaseStatus.TERMINATED
@@ -101,12 +101,14 @@ class _Ending:
                      or any(each.instances for each in lease.reservations)))
 
     def _check_not_offered(self, connection: sa.Connection) -> None:
-        """Check that no server is offered resources of the lease.
+        """Check that servers cannot get resources of the lease.
 
-        The reconciler offers them first, and writes that the lease has started
-        afterwards.  The row is locked until it is gone.
+        The reconciler makes the resources available before it writes that the
+        lease has started. The row of the lease stays locked until it is
+        deleted.
 
-        :raises Conflict: some may be, so the lease must not be gone at once.
+        :raises Conflict: a worker has claimed the lease, so servers may get
+            resources.
         """
         self._offered = db_lease_work.lock(connection, self._lease_id,
                                            self._engine.clock())

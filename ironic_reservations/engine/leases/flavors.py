@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Reading from Nova the flavors that leases of instances name."""
+"""Reads the flavors of leases of instances from Nova."""
 
 from __future__ import annotations
 

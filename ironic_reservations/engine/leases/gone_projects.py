@@ -12,8 +12,8 @@
 """End the leases of projects that Keystone does not have any more.
 
 The leases of a deleted project remain: no user can use or end them, and they
-keep their nodes.  They end when the project has been gone for the whole of
-[leases] end_of_gone_project, at each check.
+keep their nodes.  They end when each check during [leases] end_of_gone_project
+has found that the project is gone.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Projects(Protocol):
 
 
 def wanted(engine: Engine) -> bool:
-    """Return whether there is a Keystone to ask, and any lease ends so."""
+    """Return whether leases of deleted projects end, and can be found."""
     return bool(engine.conf.leases.end_of_gone_project) and (
         engine.conf.ironic.auth_type not in (None, 'none', 'http_basic'))
 
@@ -64,7 +64,7 @@ def interval(engine: Engine) -> float:
 
 def end(engine: Engine, projects: Projects,
         goes_on: Callable[[], bool] = lambda: True) -> None:
-    """Note which projects are gone, and end the leases of some.
+    """Record the projects that are gone, and end the leases that are due.
 
     :param goes_on: called before each lease; ``False`` ends the pass.
     :raises Conflict: another process was quicker.

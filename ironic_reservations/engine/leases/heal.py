@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Find other nodes for bookings that cannot start on theirs."""
+"""Find other nodes for bookings that cannot start on their nodes."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def heal(engine: Engine) -> int:
     A booking for which there is no other host stays where it is until the
     next call.
 
-    :returns: how many bookings have moved.
-    :raises Contention: others changed the hosts each time.
+    :returns: the number of bookings that have moved.
+    :raises Contention: other requests changed the hosts at each attempt.
     """
     def plan() -> change.Planned[int]:
         snapshot = engine.snapshots.snapshot(engine.database, engine.clock())
@@ -63,11 +63,11 @@ def heal(engine: Engine) -> int:
 
 
 def makes_room(engine: Engine) -> bool:
-    """Heal at once because a plan was refused, if that may make room.
+    """Heal all leases at once after a refusal, if that may make room.
 
     A booking that cannot start on its host keeps its place and does not move
     for others until it has been healed, so a request could be refused only
-    because the next pass of the reconciler has not come yet.
+    because the reconciler has not healed it yet.
 
     :returns: whether bookings have moved, and the plan is worth another try.
     """
@@ -89,8 +89,8 @@ def replace(engine: Engine, lease_id: str, booking_ids: Collection[int],
     :param booking_ids: bookings on hosts that are not ready.
     :param avoiding: uuids of nodes that are not to be used although they are
         shown as ready.
-    :returns: how many bookings have moved.
-    :raises Contention: others changed the hosts each time.
+    :returns: the number of bookings that have moved.
+    :raises Contention: other requests changed the hosts at each attempt.
     """
     def plan() -> change.Planned[int]:
         snapshot = engine.snapshots.snapshot(engine.database, engine.clock())
@@ -109,7 +109,7 @@ def replace(engine: Engine, lease_id: str, booking_ids: Collection[int],
 
 def _leaving(each: leases.LeaseReservation, booking_ids: Collection[int]
              ) -> list[leases.NodeBooking]:
-    """Return the bookings that move if the given ones have to."""
+    """Return the bookings that move if the given bookings have to move."""
     leaving = [booking for booking in each.bookings
                if booking.id in booking_ids and not booking.begun]
     if leaving and each.instances is not None and each.instances.affinity:
@@ -123,7 +123,7 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
              flag: bool) -> change.Planned[int]:
     """Plan bookings one by one, in the order of their starts.
 
-    :returns: how many move.
+    :returns: the number of bookings that move.
     """
     margin = engine.conf.leases.cleaning_time * instants.SECOND
     homes: dict[str, leases.NodeBooking] = {}

@@ -10,9 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The ladder: ways to plan a request, each for what the one before refuses.
+"""The ladder: ways to plan a request, tried one after another.
 
-#. As it is: all other leases keep their dates, and may get other hosts.
+#. The request alone: all other leases keep their dates, and may get other
+hosts.
 #. Heal: bookings that cannot start on their hosts get other ones first.
 #. The rungs of features, in the order of the features: leases with open dates
    start at another time; the request waits for a later start.
@@ -84,10 +85,10 @@ class RoomRequest:
     :ivar project_id: the project of the caller.
     :ivar allowed: the limits of the caller.
     :ivar latest: its latest start; ``None`` if its start is fixed.
-    :ivar held: returns its bookings if it starts at an instant, for the limits
+    :ivar held: returns the bookings of the request for a start, for the limits
         of its project.
-    :ivar permits: whether the limits of its project, given its holdings then,
-        allow it to start at an instant.
+    :ivar permits: returns whether the limits of its project allow a start,
+        given the other holdings at that time.
     :ivar lease_id: the lease that is changed; ``None`` if the request is for
         a new one, or for no lease.
     :ivar leaving: the lease reservations of others that need other hosts, by
@@ -143,7 +144,7 @@ class Others(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Terms:
-    """What one rung grants a request.
+    """The terms that one rung grants a request.
 
     :ivar others: leases that may get other dates for it.
     :ivar latest_end: the latest end of a lease that waits; ``None``: it does
@@ -165,8 +166,8 @@ class Ladder:
     def is_compared(self) -> bool:
         """Return whether this attempt needs a snapshot that was compared.
 
-        The first attempt does not, unless nothing would show that it was
-        outdated.
+        The first attempt does not: if its snapshot is outdated, the commit
+        fails. A dry run has no commit, so it needs one.
         """
         compared, self._tried = self._tried, True
         return compared
@@ -181,11 +182,11 @@ class Ladder:
         """Plan a request on each rung until it is served.
 
         :param plan: plans it with the terms of a rung.
-        :param served: whether a plan serves it.
+        :param served: returns whether a plan serves the request.
         :param asked: returns the request, given the plan without other terms.
         :returns: the last plan.
-        :raises Conflict: others have been moved, so that all has to be planned
-            again.
+        :raises Conflict: other bookings have moved, so the request has to be
+            planned again.
         """
         found = plan(Terms())
         if served(found):

@@ -41,8 +41,8 @@ def apply(conf: cfg.ConfigOpts, lease: leases.Lease,
     :param allowed: the limits of the caller.
     :returns: the lease itself if nothing changes.
     :raises InvalidValue: the change makes no sense.
-    :raises LeaseFrozen: this cannot be changed any more.
-    :raises LeaseLimit: it exceeds a limit of the operator.
+    :raises LeaseFrozen: a part of the change is not possible any more.
+    :raises LeaseLimit: the lease exceeds a limit of the operator.
     """
     if changes.opened is not None:
         if lease_replan.started(lease, now) or (

@@ -70,10 +70,10 @@ def _permitted(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
                offer: offers.Offer, until: datetime.datetime,
                project: ceiling.Ceiling
                ) -> tuple[leases.LeaseRequest, bool] | None:
-    """Return an offer, or a later window that the limits allow.
+    """Return the request of an offer, moved to where the limits allow it.
 
-    :returns: the request, and whether it is proved that there is no nearer
-        one; ``None`` if none was found.
+    :returns: the request, and whether it is proved that no nearer request is
+        possible; ``None`` if none was found.
     """
     found: offers.Offer | None = offer
     nearest = True
@@ -102,7 +102,7 @@ def _permitted(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
 
 def nowhere_together(snapshot: snapshots.Snapshot, demand: bookings.Demand,
                      count: int) -> bool:
-    """Return whether so many instances never fit on one host."""
+    """Return whether this number of instances never fits on one host."""
     if demand.affinity is not True or demand.amounts is None or count == 1:
         return False
     amounts = shares.times(demand.amounts, count)
@@ -140,7 +140,7 @@ def _resized(requested: leases.LeaseReservationRequest,
 
 def _other_class(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
                  demands: Sequence[bookings.Demand]) -> list[dict[str, Any]]:
-    """Offer hosts of another class if only the class was asked for."""
+    """Offer hosts of another class if the class is the only requirement."""
     if len(demands) != 1:
         return []
     requested, demand = request.reservations[0], demands[0]
@@ -173,7 +173,7 @@ def _other_class(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
 
 def _apart(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
            demands: Sequence[bookings.Demand]) -> list[dict[str, Any]]:
-    """Offer several hosts to instances that asked to share one."""
+    """Offer several hosts for instances with affinity."""
     split: list[bookings.Demand] = []
     reservations: list[leases.LeaseReservationRequest] = []
     for requested, demand in zip(request.reservations, demands, strict=True):
@@ -239,7 +239,7 @@ def _what(request: leases.LeaseRequest) -> str:
 
 
 def body(request: leases.LeaseRequest) -> dict[str, Any]:
-    """Return a request as it would be posted."""
+    """Return a request in the form of its body."""
     posted: dict[str, Any] = {
         'name': request.name,
         'start_date': 'now' if request.start is None else date(request.start),

@@ -35,7 +35,7 @@ BATCH = 200
 def purge_expired(engine: Engine) -> int:
     """Delete a batch of leases that are older than the configured time.
 
-    :returns: how many were deleted; the rest is left for the next call.
+    :returns: the number of deleted leases; the rest is left for the next call.
     """
     days = engine.conf.leases.retention
     if not days:
@@ -47,8 +47,8 @@ def purge_expired(engine: Engine) -> int:
 def purge(engine: Engine, before: datetime.datetime, limit: int) -> int:
     """Delete leases that ended before an instant, the oldest first.
 
-    :param limit: how many to delete at most.
-    :returns: how many were deleted.
+    :param limit: the maximum number of leases to delete.
+    :returns: the number of deleted leases.
     """
     with engine.database.read() as connection:
         over = db_leases.read_forgettable(connection, before, limit)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The answers to leases that are refused."""
+"""The errors for leases that are refused."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ def refusal(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
             project: ceiling.Ceiling) -> errors.LeaseRefused:
     """Return the error for a request that cannot be served, with offers.
 
-    :param demands: of the request, in the order of its reservations.
+    :param demands: the demands the demands the demands of the request, in the
+        order of its reservations.
     :param refused: the refusal of the planner.
     :param latest: the latest end that the operator allows; ``None``: any.
     :param project: the usage of its project, and how much more it may have.
@@ -87,8 +88,7 @@ def of_change(snapshot: snapshots.Snapshot, project_id: str | None, place: int,
     :param project_id: the project of the lease.
     :param place: the index of the reservation that cannot be served.
     :param wanted: the reservations of the lease with their new terms.
-    :param latest: the latest end that is possible, if a later one was asked
-        for.
+    :param latest: the latest possible end, if a later one was requested.
     :param windows: the nearest windows that it can be moved to, each with the
         kind of its offer.
     """
@@ -197,8 +197,9 @@ def of_overtaken(place: int, host: leases.Host, end: datetime.datetime,
     It does not disclose the request of the other lease, or its dates.
 
     :param place: the index of the reservation that has the host.
-    :param end: the end that was asked for.
-    :param cause: why no other host was found for the other lease.
+    :param end: the requested end.
+    :param cause: the reason the reason the reason why no other host was found
+        for the other lease.
     """
     # "no host matches" would disclose the other lease's request.
     code = (plans.Cause.SHORTAGE if cause.proved else cause).value
@@ -237,7 +238,7 @@ def of_loan(place: int, host: leases.Host, until: datetime.datetime,
 
 
 def _named(host: leases.Host) -> str:
-    """Return a host of the caller's own lease, as commands take it, too."""
+    """Return a host of the caller's lease, in a form that commands accept."""
     return f'{host.id} ({host.node.name or host.node.uuid})'
 
 
@@ -331,7 +332,8 @@ def _fewer_at(snapshot: snapshots.Snapshot,
               at: datetime.datetime | None) -> str:
     """Return sentences on an instant at which more hosts are missing.
 
-    :param missing: how many hosts are missing even if all of them are free.
+    :param missing: the number of hosts that are missing even if all hosts are
+        free.
     """
     if (wanted.instances is not None or at is None
             or refused.cause is not plans.Cause.SHORTAGE
@@ -344,12 +346,12 @@ def _fewer_at(snapshot: snapshots.Snapshot,
 
 
 def _held(snapshot: snapshots.Snapshot, demand: bookings.Demand) -> str:
-    """Return sentences on all that is in the way and is no lease."""
+    """Return sentences about all obstacles other than leases."""
     return _reserved(snapshot, demand) + _maintained(snapshot, demand)
 
 
 def _reserved(snapshot: snapshots.Snapshot, demand: bookings.Demand) -> str:
-    """Return a sentence on the short reservations that are in the way."""
+    """Return a sentence about the reservations that are in the way."""
     start = instants.moment(demand.start)
     ends = [held.expires_at for number in host_sets.members(
                 demand.eligible & snapshot.usable or demand.eligible)
@@ -387,9 +389,9 @@ def _maintained(snapshot: snapshots.Snapshot,
 
 def _lent(snapshot: snapshots.Snapshot,
           demand: bookings.Demand) -> tuple[int, str]:
-    """Return how many hosts would match if they were lent for longer.
+    """Return the number of hosts that would match if lent for longer.
 
-    :returns: the number, and a sentence that says until when they are lent.
+    :returns: the number, and a sentence with the end of the loans.
     """
     if demand.until <= demand.lent_until:
         return 0, ''
@@ -421,7 +423,7 @@ def _matching(hosts: int) -> str:
 
 def _hosts_needed(snapshot: snapshots.Snapshot,
                   demand: bookings.Demand) -> int:
-    """Return the least number of hosts that empty hosts would allow."""
+    """Return the minimum number of empty hosts that a demand needs."""
     if demand.amounts is None or demand.affinity is False or (
             not demand.eligible & snapshot.timeline.compute):
         return demand.least
@@ -430,7 +432,7 @@ def _hosts_needed(snapshot: snapshots.Snapshot,
 
 def _lacking(snapshot: snapshots.Snapshot,
              each: plans.HostShortage) -> dict[str, Any]:
-    """Return the resources that a host has too little of, and when."""
+    """Return the resources that a host lacks, with the periods."""
     return {
         'host': str(snapshot.host_state(each.node).host.id), 'room': each.room,
         'short': [{'resource_class': spell.resource_class,
@@ -555,7 +557,7 @@ def name_users(refused: errors.LeaseRefused,
                is_own: Callable[[str | None], bool]) -> None:
     """Add the users of the leases in the way to a refusal.
 
-    :param users: by the ids of leases.
+    :param users: the users the users the users by the ids of leases.
     :param is_own: whether a lease of a user is the caller's own.
     """
     for reason in refused.details.get('reasons', ()):

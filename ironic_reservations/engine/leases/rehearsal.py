@@ -35,7 +35,7 @@ class Moved:
     """A lease that makes room.
 
     :ivar start: its start after it has moved; ``end`` likewise.
-    :ivar slides: by how much its dates move.
+    :ivar slides: the time by which its dates move.
     :ivar nodes: pairs of a node that it loses and the node that replaces it.
     """
 

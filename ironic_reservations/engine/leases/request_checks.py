@@ -69,7 +69,7 @@ def check_comparisons(wanted: Iterable[requirements.Requirement]) -> None:
     Each comparison is made for each host; equal requirements are
     compared once.
 
-    :raises InvalidValue: they make too many.
+    :raises InvalidValue: the requirements make too many comparisons.
     """
     terms = sum(each.terms for each in set(wanted))
     if terms > requirements.MAX_TERMS:
@@ -81,10 +81,10 @@ def check_comparisons(wanted: Iterable[requirements.Requirement]) -> None:
 
 def start(asked: datetime.datetime | None,
           now: datetime.datetime) -> datetime.datetime:
-    """Return the instant at which a lease starts.
+    """Return the start of a lease.
 
     :param asked: ``None``: now.
-    :raises InvalidValue: it has passed.
+    :raises InvalidValue: the start has passed.
     """
     if asked is None:
         return now.replace(microsecond=0)
@@ -102,8 +102,8 @@ def check_window(allowed: limits.Limits, begin: datetime.datetime,
     """Check the start and the end of a lease.
 
     :param allowed: the limits that hold for the caller.
-    :raises InvalidValue: it does not end after its start, and after now.
-    :raises LeaseLimit: it is too long, or too far away.
+    :raises InvalidValue: the lease does not end after its start, or has ended.
+    :raises LeaseLimit: the lease is too long, or too far in the future.
     """
     if end <= begin or end <= now:
         raise errors.InvalidValue(
@@ -134,8 +134,9 @@ def check_extension(allowed: limits.Limits, lease: leases.Lease,
     """Check that a lease that has started may be extended once more.
 
     :param allowed: the limits that hold for the caller.
-    :param lease: as it is.
-    :raises LeaseLimit: it is too late, or was extended as often as it may be.
+    :param lease: the present lease.
+    :raises LeaseLimit: the notice period has begun, or the lease was extended
+        too often.
     """
     end, most = lease.end, allowed.max_extensions
     if most and lease.extensions >= most:
@@ -197,10 +198,10 @@ def latest_end(allowed: limits.Limits,
 def before_end(conf: cfg.ConfigOpts, begin: datetime.datetime,
                end: datetime.datetime,
                asked: datetime.datetime | None) -> datetime.datetime:
-    """Return when the notification of the near end is sent.
+    """Return the time of the notification that the end is near.
 
     :param asked: the requested time; ``None``: the configured one.
-    :raises InvalidValue: it is not within the lease.
+    :raises InvalidValue: the time is not within the lease.
     """
     if asked is None:
         return max(begin, end - datetime.timedelta(
@@ -216,9 +217,10 @@ def before_end(conf: cfg.ConfigOpts, begin: datetime.datetime,
 
 def check_amounts(least: int, most: int, kind: str,
                   instances: Instances = None) -> None:
-    """Check the amounts and the kind that a reservation asks for.
+    """Check the amounts and the kind of a requested reservation.
 
-    :raises InvalidValue: they contradict each other, or are out of bounds.
+    :raises InvalidValue: the amounts contradict each other, or are out of
+        bounds.
     """
     if kind not in (leases.PHYSICAL_HOST, *instance_reservations.KINDS):
         raise errors.InvalidValue(
@@ -254,7 +256,7 @@ def _check_instances(least: int, most: int, instances: (
 
 
 def due(lease: leases.Lease, now: datetime.datetime) -> datetime.datetime:
-    """Return when the reconciler has to check a lease that has changed."""
+    """Return the time at which the reconciler has to check a changed lease."""
     if lease.status in _TURNING or any(
             booking.state is leases.BookingState.ENDING
             or booking.starts_at <= now

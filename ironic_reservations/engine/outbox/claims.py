@@ -72,8 +72,8 @@ def put_off(engine: Engine, batch: Batch, unsent: Collection[notices.Notice],
 
     :param wait: seconds until the next attempt.
     :param complaint: the reason of the failure.
-    :raises DatabaseUnavailable: they are postponed by their claim, but the
-        reason may be lost.
+    :raises DatabaseUnavailable: the notices are postponed by their claim, but
+        the reason may be lost.
     :raises Conflict: as DatabaseUnavailable.
     """
     ids = [each.id for each in unsent]

@@ -12,7 +12,7 @@
 
 """Make room on a node by moving leases that have not started.
 
-The leases move in the transaction of the use that needs the node.
+The leases move in the transaction that takes the node.
 """
 
 from __future__ import annotations

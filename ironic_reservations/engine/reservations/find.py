@@ -36,7 +36,7 @@ def no_marker(marker: str) -> errors.ReservationNotFound:
 
 
 def unknown(uuid: str) -> str:
-    """Return the sentence for a reservation that does not exist."""
+    """Return the error text for a reservation that does not exist."""
     return (f'There is no reservation {uuid}: it never existed, has expired, '
             'was deleted, or belongs to another project.')
 
@@ -44,7 +44,8 @@ def unknown(uuid: str) -> str:
 def get(engine: Engine, uuid: str) -> node_reservation.Reservation:
     """Read one live reservation.
 
-    :raises ReservationNotFound: there is none, or it has expired.
+    :raises ReservationNotFound: the reservation does not exist, or has
+        expired.
     """
     with engine.database.read() as connection:
         reservation = db_reservations.read_by_uuid(connection, uuid)
@@ -55,7 +56,8 @@ def get_as_made(engine: Engine,
                 uuid: str) -> tuple[node_reservation.Reservation, bool]:
     """Read one live reservation, and whether it may still fail.
 
-    :raises ReservationNotFound: there is none, or it has expired.
+    :raises ReservationNotFound: the reservation does not exist, or has
+        expired.
     """
     unconfirmed = _unconfirmed(engine)
     if not unconfirmed:

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Have nodes put back that the holders of reservations acted on.
+"""Restore nodes after acts of the holders of reservations.
 
 A lease that is being deleted takes the place of such a reservation. It has no
-events, since nobody was promised it; the worker of leases puts the node back,
+events, since it promises nothing. A worker for leases puts the node back,
 cleans it, and deletes the lease.
 """
 

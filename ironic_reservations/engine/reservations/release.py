@@ -47,10 +47,11 @@ def release(engine: Engine, uuid: str,
 
     :param permitted: the reservation when the policy was applied; ``None``:
         any reservation with the uuid.
-    :raises ReservationNotFound: there is none, or it has expired.
+    :raises ReservationNotFound: the reservation does not exist, or has
+        expired.
     :raises ReservationInUse: the node is in use, and has to be put back after
         its use.
-    :raises OutcomeUnknown: it may or may not have been ended.
+    :raises OutcomeUnknown: the reservation may or may not have been ended.
     """
     def plan() -> change.Planned[None]:
         now = engine.clock()

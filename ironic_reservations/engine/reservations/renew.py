@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Move the end of a promise (API 1.1, ``PATCH /v1/reservations/<uuid>``)."""
+"""Change the end of a reservation (``PATCH /v1/reservations/<uuid>``)."""
 
 from __future__ import annotations
 
@@ -51,13 +51,14 @@ def renew(engine: Engine, uuid: str,
     :param expires_at: the new end, zone-aware; or
     :param ttl: the time to live from now, in seconds.
     :param allowed: the limits of the caller.
-    :raises ReservationNotFound: there is none, or it has expired.
+    :raises ReservationNotFound: the reservation does not exist, or has
+        expired.
     :raises ReservationLimit: the limit for renewals is reached.
     :raises InvalidValue: the time is out of bounds.
     :raises ExtensionRefused: a lease needs the node before that time, or the
         node is in maintenance then.
-    :raises Contention: others changed the node each time.
-    :raises OutcomeUnknown: it may or may not have been renewed.
+    :raises Contention: other requests changed the node at each attempt.
+    :raises OutcomeUnknown: the reservation may or may not have been renewed.
     """
     def plan() -> change.Planned[node_reservation.Reservation]:
         now = engine.clock()

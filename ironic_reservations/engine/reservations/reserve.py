@@ -130,7 +130,7 @@ class _Request:
         self._uuid = self._request.uuid or str(uuid_module.uuid4())
 
     def plan(self) -> change.Planned[_Made]:
-        """Read, and pick a node, unless the request was served before."""
+        """Read the nodes and pick one, unless the request has been served."""
         engine, request, key = self._engine, self._request, self._key
         now = engine.clock()
         with engine.database.read() as connection:

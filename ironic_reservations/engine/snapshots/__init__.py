@@ -78,7 +78,8 @@ class Snapshot:
         a host that has been removed.
     :ivar ready: the set of hosts that can be used at once.
     :ivar usable: the set of hosts that can serve new bookings.
-    :ivar compared: whether it certainly has all earlier commits of others.
+    :ivar compared: whether it certainly has all earlier commits of other
+        processes.
     :ivar state: differs between snapshots that differ.
     :ivar loans: the hosts that their owners lend.
     """
@@ -106,8 +107,8 @@ class Snapshot:
     def displaced(self) -> list[Displaced]:
         """Return planned bookings that cannot start on their hosts.
 
-        These are unusable, have no room for the booking, or do not meet its
-        requirement any more.
+        These hosts are unusable, have no room for the booking, or do not meet
+        its requirement any more.
         """
         found: list[Displaced] = []
         for number, here in enumerate(self.states):
@@ -146,7 +147,7 @@ class Snapshot:
     def host_state(self, number: int) -> host_states.HostState:
         """Return a host by its number.
 
-        :raises KeyError: it has been removed.
+        :raises KeyError: the host has been removed.
         """
         found = self.states[number]
         if found is None:

@@ -103,19 +103,20 @@ _DRAWN = 100
 
 
 class _OtherHistoryError(Exception):
-    """The database lacks rows that were read from it before."""
+    """The database lacks rows that this process has read before."""
 
 
 class _OtherServerError(_OtherHistoryError):
-    """The server is another one, and lacks nothing that was read before."""
+    """The server is another one, but has all rows that were read before."""
 
 
 class SnapshotCache:
     """The snapshot of a process.
 
     :param conf: [leases] cleaning_time, and the options of the features.
-    :param features: may limit the hosts that projects may have.
-    :ivar other_histories: how often the database was found to have another
+    :param features: the features, one of which may limit the hosts of
+        projects.
+    :ivar other_histories: the number of times that the database had another
         history.
     """
 
@@ -127,7 +128,7 @@ class SnapshotCache:
         self._begin_process()
 
     def _begin_process(self) -> None:
-        """Begin with nothing: a fork takes no waiting thread along."""
+        """Reset the snapshot after a fork, which copies no waiting threads."""
         self._pid = os.getpid()
         # Held for work in memory only.
         self._lock = threading.Lock()
@@ -161,14 +162,14 @@ class SnapshotCache:
                  compared: bool = True) -> snapshots.Snapshot:
         """Return a snapshot with all that was committed before the call.
 
-        If it need not be compared, commits that are still being made here may
-        be missing: their requests have not been answered.
+        Without a comparison, commits that this process is still making may be
+        missing: their requests have not been answered yet.
 
         :param wanted: requirements that the caller will ask about.
-        :param compared: whether all nodes have to be compared, as must be
-            before any refusal.
+        :param compared: whether all nodes have to be compared, as is necessary
+            before a refusal.
         :raises Conflict: another transaction was in the way.
-        :raises Contention: others read it, and take too long.
+        :raises Contention: the read by another caller takes too long.
         """
         if self._pid != os.getpid():
             self._begin_process()
@@ -196,7 +197,7 @@ class SnapshotCache:
     def _draw(self, now: datetime.datetime) -> None:
         """Draw the hosts that have changed.
 
-        Some at a time, since others wait for the lock.
+        The lock is released after some hosts, since other callers wait for it.
         """
         more = True
         while more:
@@ -204,11 +205,12 @@ class SnapshotCache:
                 more = self._copy.draw(now, _DRAWN)
 
     def _leave_out(self) -> None:
-        """Exclude bookings from garbage collections, once there are many.
+        """Exclude the present objects from garbage collections.
 
-        A full collection stops all threads while it visits all objects,
-        half a second for 100,000 bookings. Bookings are freed without it. It
-        runs here before there are many that it has to visit.
+        A full collection stops all threads while it visits all objects, for
+        half a second with 100,000 bookings. It is not needed to free bookings.
+        So after many bookings have been drawn, one collection runs here, and
+        later ones skip the objects that exist now.
         """
         with self._lock:
             if self._copy.drawn < _MANY:
@@ -227,7 +229,7 @@ class SnapshotCache:
         """Check that the snapshot of a refusal is up to date.
 
         :param found: the snapshot that was planned on.
-        :raises Conflict: it is outdated.
+        :raises Conflict: the snapshot is outdated.
         """
         if not found.compared and self.snapshot(
                 database, found.now).timeline is not found.timeline:
@@ -235,10 +237,10 @@ class SnapshotCache:
 
     def fill(self, database: db_connection.Database,
              clock: clock_module.Clock) -> threading.Thread:
-        """Return a thread that reads all hosts, unless that is done.
+        """Return the thread that reads all hosts; start it if necessary.
 
-        To be called before the first request that needs them, so that it
-        does not have to wait for them.
+        It is called at the start of a process, so that the first request does
+        not have to wait.
         """
         if self._pid != os.getpid():
             self._begin_process()
@@ -264,7 +266,7 @@ class SnapshotCache:
 
     def _compare(self, database: db_connection.Database,
                  now: datetime.datetime) -> None:
-        """Compare all nodes, or have a reading that begins from now on do."""
+        """Compare all nodes, or join a reading that has not begun yet."""
         with self._lock:
             reading, before = self._next, self._running
             leads = reading is None
@@ -279,7 +281,7 @@ class SnapshotCache:
               before: readings.Reading | None,
               database: db_connection.Database,
               now: datetime.datetime) -> None:
-        """Read for all callers that came before the reading begins."""
+        """Read for all callers that wait when the reading begins."""
         error: BaseException | None = None
         try:
             if before is not None:
@@ -405,7 +407,7 @@ class SnapshotCache:
 
     @contextlib.contextmanager
     def committing(self, seen: seen_module.Seen) -> Iterator[None]:
-        """Announce a commit, around it and :meth:`commit`.
+        """Announce a commit during the block, which ends with :meth:`commit`.
 
         Other callers may read its change in between. They plan without it,
         as if they had come before: its request has not been answered yet. The
@@ -424,7 +426,7 @@ class SnapshotCache:
                 self._coming = +self._coming
 
     def wrote(self, seen: seen_module.Seen) -> None:
-        """Remember a commit of this process, by which a lost one is found.
+        """Store a commit of this process; its absence shows another history.
 
         :param seen: the generations that the commit named.
         """

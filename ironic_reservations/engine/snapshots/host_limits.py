@@ -27,9 +27,9 @@ class HostLimits(Protocol):
     """Limits of all hosts, kept with them."""
 
     def put(self, number: int, here: host_states.HostState | None) -> bool:
-        """Set a host.
+        """Store the state of a host.
 
-        :param here: ``None``: it has been removed.
+        :param here: the state; ``None``: the host has been removed.
         :returns: whether bookings may now move to other hosts than before.
         """
 
@@ -39,7 +39,7 @@ class HostLimits(Protocol):
     def narrow(self, here: host_states.HostState,
                drawn: list[bookings.Booking], now: datetime.datetime,
                margin: int) -> tuple[list[bookings.Booking], list[int]]:
-        """Return bookings that move only to hosts that they may have.
+        """Return bookings that can move only to hosts that they may have.
 
         :returns: the bookings, and the instants from which some of them may
             move to more hosts.

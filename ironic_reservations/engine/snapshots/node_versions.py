@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The versions of nodes, and sums of these, by which changes are found."""
+"""The versions of nodes, and their sums, which show changes."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ Sums = Mapping[int, tuple[int, int, int]]
 class Version:
     """The version of a node, by which a change is found.
 
-    :ivar id: of its row.
-    :ivar generation: of its bookings.
-    :ivar revision: of its state in Ironic.
+    :ivar id: the id of the row of the node.
+    :ivar generation: the generation of the bookings of the node.
+    :ivar revision: the revision of the state of the node in Ironic.
     """
 
     id: int
@@ -42,7 +42,7 @@ class Version:
 
     @property
     def bucket(self) -> int:
-        """The nodes that it is summed up with."""
+        """The number of the bucket in which the node is summed up."""
         return db_nodes.bucket_of(self.id)
 
 
@@ -62,30 +62,30 @@ class Versions:
     def begin_reading(self) -> Sums:
         """Return the sums that a reading is compared with.
 
-        The reading has every commit in these sums. It may lack commits made
-        here from now on; in a sum, a node that is ahead would hide a node
-        that is behind.
+        The reading has every commit in these sums. It may lack commits that
+        this process makes from now on. With them in a sum, a node with a newer
+        version here could hide a node with an older version.
         """
         self._own.clear()
         return self.sums()
 
     def know(self, changes: Iterable[seen_changes.Change]) -> bool:
-        """Return whether changes are known here."""
+        """Return whether changes are already known."""
         return all(uuid is None or generation is not None
                    and uuid in self._versions
                    and self._versions[uuid].generation >= generation
                    for _, uuid, generation in changes)
 
     def are_at(self, generations: Mapping[str, int]) -> bool:
-        """Return whether all nodes are known, and at these generations."""
+        """Return whether all nodes are known with these generations."""
         return all(uuid in self._versions
                    and self._versions[uuid].generation == generation
                    for uuid, generation in generations.items())
 
     def advance(self, generations: Mapping[str, int]) -> None:
-        """Raise the generations of nodes, which were committed here.
+        """Write the generations of nodes that this process has committed.
 
-        :param generations: the new ones.
+        :param generations: the new generations.
         """
         for uuid, generation in generations.items():
             version = self._versions[uuid]
@@ -126,7 +126,7 @@ class Versions:
             read: Mapping[str, Version], sums: Sums) -> set[str]:
         """Add versions that were read, and return the nodes that have them.
 
-        A node that was committed here meanwhile is newer, and stays.
+        A node that this process has committed meanwhile is newer, and is kept.
         """
         older = {uuid for uuid in changed if not self._is_newer(uuid, read)}
         for uuid in older:
@@ -147,7 +147,7 @@ class Versions:
         return older
 
     def _is_newer(self, uuid: str, read: Mapping[str, Version]) -> bool:
-        """Return whether a node was committed here since it was read."""
+        """Return whether this process committed a node after it was read."""
         version = read.get(uuid)
         return (version is not None and uuid in self._own
                 and self._versions[uuid].generation > version.generation)

@@ -38,7 +38,7 @@ class Reading:
     def wait(self) -> None:
         """Wait until it is finished, however it ends.
 
-        :raises Contention: that takes too long.
+        :raises Contention: the reading takes too long.
         """
         if not self._done.wait(_PATIENCE):
             raise errors.Contention(
@@ -50,7 +50,7 @@ class Reading:
 
         :raises Conflict: the reading failed for any other reason.
         :raises DatabaseUnavailable: the database did not answer.
-        :raises Contention: it takes too long.
+        :raises Contention: the reading takes too long.
         """
         self.wait()
         if isinstance(self._error, errors.DatabaseUnavailable

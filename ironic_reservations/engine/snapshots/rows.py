@@ -46,7 +46,7 @@ def read(connection: sa.Connection, now: datetime.datetime,
          ) -> dict[str, host_states.HostState]:
     """Return hosts by the uuids of their nodes.
 
-    :param uuids: the nodes to read; if they are many, all are.
+    :param uuids: the nodes to read; for many nodes, all are read.
     :param known: hosts as they were; if the generation of a node is still the
         same, so are its bookings, and they are not read again.
     """

@@ -38,7 +38,8 @@ class SeenChanges:
     """The numbers of the changes that have been read.
 
     :ivar last: the last number that has been read.
-    :ivar missing: the numbers before it that have not, and since when.
+    :ivar missing: the smaller numbers that have not been read, with the times
+        since when they are missing.
     :ivar landmark: the last change of a commit; another history lacks it.
     """
 
@@ -48,7 +49,7 @@ class SeenChanges:
         self.landmark: db_changes.Landmark | None = None
 
     def note(self, changes: Iterable[Change]) -> None:
-        """Remember the changes that have been read, and the missing ones."""
+        """Store the changes that have been read, and the missing ones."""
         now = clock.elapsed()
         for seq, node_uuid, generation in changes:
             self.missing.pop(seq, None)
@@ -63,9 +64,9 @@ class SeenChanges:
             *self.missing.items()][-_MISSING:] if now - since < _OPEN}
 
     def wrote(self, generations: Mapping[str, int]) -> None:
-        """Remember a commit of this process.
+        """Store the last commit of this process as the landmark.
 
-        :param generations: the new ones, by node.
+        :param generations: the new generations, by node.
         """
         node_uuid, generation = next(iter(generations.items()))
         self.landmark = db_changes.Landmark.written(node_uuid, generation,

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The hosts of which snapshots are taken, updated one by one."""
+"""The hosts from which snapshots are made, updated one by one."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class WorkingCopy:
 
     :param conf: [leases] cleaning_time.
     :param limits: of a feature, without hosts yet; ``None``: there are none.
-    :ivar drawn: how many bookings have been drawn.
+    :ivar drawn: the number of bookings that have been drawn.
     """
 
     def __init__(self, conf: cfg.ConfigOpts,
@@ -84,8 +84,7 @@ class WorkingCopy:
 
     def states(self, uuids: Iterable[str]
                ) -> dict[str, host_states.HostState]:
-        """Return hosts by the uuids of their nodes, as far as they are here.
-        """
+        """Return the known hosts by the uuids of their nodes."""
         return {uuid: here for uuid in uuids if uuid in self._numbers
                 and (here := self._states[self._numbers[uuid]])}
 
@@ -95,7 +94,7 @@ class WorkingCopy:
                homes: Mapping[leases.NodeBooking, str]) -> bool:
         """Add a commit, and return whether all its nodes and rows are known.
 
-        If not, nothing is done.
+        Otherwise nothing is added.
 
         :param generations: the new generations of nodes.
         """
@@ -164,7 +163,7 @@ class WorkingCopy:
     def draw(self, now: datetime.datetime, most: int | None = None) -> bool:
         """Draw the hosts that have changed or are due.
 
-        :param most: how many at most; ``None``: all of them.
+        :param most: the maximum number of bookings; ``None``: all of them.
         :returns: whether there are more.
         """
         margin: int = self._conf.leases.cleaning_time * instants.SECOND
@@ -229,9 +228,9 @@ class WorkingCopy:
 
     def _place(self, number: int, here: host_states.HostState | None,
                known: requirements.Described | None) -> bool:
-        """Set a host.
+        """Store the state and the properties of a host.
 
-        :returns: whether a set has changed.
+        :returns: whether bookings may now move to other hosts than before.
         """
         bit = 1 << number
         self._seen = None
@@ -253,7 +252,7 @@ class WorkingCopy:
 
     def _note_use(self, number: int,
                   here: host_states.HostState | None) -> None:
-        """Note whether a host is ready, and whether it is usable."""
+        """Store whether a host is ready, and whether it is usable."""
         bit = 1 << number
         self._ready &= ~bit
         self._usable &= ~bit

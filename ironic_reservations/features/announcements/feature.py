@@ -113,7 +113,7 @@ class _Part(feature.Part):
 
 def _shown(write: change_module.Write[leases.Lease],
            event: str) -> leases.Lease:
-    """Return the lease as the notification of a step shows it."""
+    """Return the lease in the form of a notification about a step."""
     before, after = write.before, write.after
     assert before is not None and after is not None
     kind = leases.EventType.BEFORE_END
@@ -138,7 +138,7 @@ def _of_step(write: change_module.Write[leases.Lease]
 
 
 def _reason(write: change_module.Write[leases.Lease]) -> str | None:
-    """Return the reason of a change that no request has asked for."""
+    """Return the reason of a change that no request has made."""
     if write.cause is change_module.Cause.FLAGGED:
         return (announce.DEGRADED if write.after is not None
                 and write.after.degraded else None)

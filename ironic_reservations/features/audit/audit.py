@@ -45,12 +45,11 @@ _UUIDS = re.compile('([0-9a-fA-F]{32})+')
 def identifier(name: str) -> str:
     """Return the CADF identifier of a resource with a name of its own.
 
-    NOTE: CADF requires uuids, and some resources have none: a node may be
-    given by its name, a host has a number, and a user of http_basic has a
-    name.
+    CADF requires uuids, and some resources have none: a node may be given by
+    its name, a host has a number, and a user of http_basic has a name.
 
     :param name: one uuid or several, as CADF takes them, or anything else.
-    :returns: the same, or a hash of it that is the same in all events.
+    :returns: the name itself, or a hash of it that is the same in all events.
     """
     plain = re.sub('[{}-]|urn:uuid:', '', name)
     return name if _UUIDS.fullmatch(plain) else str(
@@ -71,7 +70,7 @@ class Audit(audit_trail.AuditTrail):
     """Writes events to the log, and sends them.
 
     :param conf: the options of [audit].
-    :param notifier: of oslo.messaging; ``None`` where nothing is sent.
+    :param notifier: a notifier of oslo.messaging; ``None`` if nothing is sent.
     """
 
     def __init__(self, conf: cfg.ConfigOpts, notifier: Any) -> None:

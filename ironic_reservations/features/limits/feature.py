@@ -50,8 +50,8 @@ class _Part(feature.Part):
     def write(self, connection: sa.Connection) -> None:
         """Check each of them.
 
-        :raises Conflict: one would exceed a limit, since its project has got
-            other bookings meanwhile.
+        :raises Conflict: a lease would exceed a limit, since its project has
+            got other bookings meanwhile.
         :raises ReservationLimit: a reservation exceeds one.
         """
         now = self.change.planned_at
@@ -149,7 +149,7 @@ def _counts(write: _LeaseWrite) -> bool:
 
 
 def _counted(lease: leases.Lease) -> Hashable:
-    """Return the properties of a lease that limits count.
+    """Return the properties of a lease on which its limits depend.
 
     Hosts that stay may count for other classes if the properties of the
     request change.

@@ -370,7 +370,7 @@ class Project(ceiling.Ceiling):
                     self._ahead[kind] += seconds
 
     def _may_be_of(self, held: allowance.Held) -> frozenset[str]:
-        """Return the classes that the host of a booking may have."""
+        """Return the possible classes of the host of a booking."""
         key = (held.whole, held.hypervisor_properties,
                held.resource_properties)
         found = self._admitted.get(key)

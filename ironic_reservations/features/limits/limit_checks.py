@@ -41,7 +41,7 @@ def read(allowed: limits.Limits, connection: sa.Connection | None,
          *without: str) -> lease_limits.Project:
     """Read the holdings of a project.
 
-    :param connection: ``None``: as if it had nothing.
+    :param connection: ``None``: as if the project had no bookings.
     :param without: ids of leases to leave out.
     """
     if connection is None:
@@ -61,8 +61,8 @@ def check_again(allowed: limits.Limits, connection: sa.Connection,
 
     :param lease: the lease as it is written.
     :param before: the lease as it was, if it is changed.
-    :raises Conflict: it would exceed a limit, since the project has got other
-        bookings meanwhile.
+    :raises Conflict: the lease would exceed a limit, since the project has got
+        other bookings meanwhile.
     """
     if not allowed.counted:
         return
@@ -80,8 +80,8 @@ def check_slid(allowed: limits.Limits, connection: sa.Connection,
                lease: leases.Lease, now: datetime.datetime) -> None:
     """Check the limits again for a lease with new dates, after all writes.
 
-    :raises Conflict: it would exceed a limit, since its project has got other
-        bookings meanwhile.
+    :raises Conflict: the lease would exceed a limit, since its project has got
+        other bookings meanwhile.
     """
     if allowed.counted and not read(
             allowed, connection, lease.project_id, now, lease.id

@@ -56,7 +56,7 @@ class LimitUsage:
     :ivar allowed: the limit; ``None``: unlimited.
     :ivar used: the amount that is used; ``None`` if the limit applies to each
         request alone.
-    :ivar unit: the unit of both.
+    :ivar unit: the unit of the limit and of the usage.
     :ivar resource_class: the class that it applies to; ``None``: all.
     """
 

@@ -54,7 +54,7 @@ class Way:
 
     :ivar plan: grants the demands; bookings with other starts are in its
         draft, by their ids.
-    :ivar start: of the demands.
+    :ivar start: the start the start of the demands.
     :ivar starts: the new starts by the ids of bookings.
     """
 
@@ -68,10 +68,11 @@ def make_way(now: timeline.Timeline, demands: Sequence[bookings.Demand],
              grain: int, limits: budget.Limits) -> Way | None:
     """Place demands, and give other bookings other starts for them.
 
-    :param demands: for whole hosts, with the same window.
-    :param latest: their latest start; ``None``: they start as they say.
-    :param windows: when other bookings may start, by their ids.
-    :param most: how many of these may get another start.
+    :param demands: demands demands for whole hosts, with the same window.
+    :param latest: their latest start; ``None``: their start is fixed.
+    :param windows: the earliest and the latest start of other bookings, by
+        their ids.
+    :param most: the maximum number of other bookings that get another start.
     :param grain: new starts are a multiple of it.
     """
     demands = [demand.within_loans() for demand in demands]
@@ -99,7 +100,7 @@ class _Piece(places.Piece):
     """A booking that may have another start.
 
     :ivar window: its earliest and latest start; ``None``: it keeps its start.
-    :ivar present: the start that it prefers.
+    :ivar present: its preferred start.
     """
 
     __slots__ = ('present', 'window')
@@ -111,14 +112,14 @@ class _Piece(places.Piece):
         self.present = unit.start
 
     def begin(self, start: int) -> None:
-        """Give it another start."""
+        """Change its start, and its end accordingly."""
         by = start - self.start
         self.start, self.end, self.until = (
             start, self.end + by, self.until + by)
 
 
 class _Attempt:
-    """One search."""
+    """One attempt of the search."""
 
     def __init__(self, now: timeline.Timeline, windows: Mapping[str, Window],
                  grain: int) -> None:
@@ -132,7 +133,7 @@ class _Attempt:
     def run(self, demands: Sequence[bookings.Demand], latest: int | None,
             heavier: float, chance: Iterator[int],
             steps: budget.Budget) -> bool:
-        """Return whether places were found."""
+        """Search for places for the demands; return whether all were found."""
         self._rows = ejection.Rows(self._row, steps, steps)
         try:
             for demand in demands:
@@ -191,9 +192,10 @@ class _Attempt:
 
     def _earliest(self, rows: ejection.Rows, piece: _Piece,
                   steps: budget.Budget) -> int | None:
-        """Return a host that is free, where a piece begins as early as it can.
+        """Place a piece at its earliest start on a free host, if there is one.
 
-        :returns: ``None`` if none is free; then the piece is as it was.
+        :returns: the host; ``None`` if none is free, and then the piece is
+            unchanged.
         """
         before, effort = piece.start, 0
         best: tuple[int, float, int] | None = None
@@ -212,9 +214,9 @@ class _Attempt:
         return None if best is None else best[2]
 
     def _advance(self, rows: ejection.Rows, steps: budget.Budget) -> None:
-        """Have pieces that got another start begin as early as they can.
+        """Give pieces with another start the earliest possible start.
 
-        The bookings in their way may have moved since.
+        Bookings that were in their way may have moved since.
         """
         moved = [piece for piece in self._there() if piece.window is not None
                  and (piece.home < 0 or piece.start != piece.present)]
@@ -250,7 +252,7 @@ class _Attempt:
                 yield piece
 
     def way(self, demands: Sequence[bookings.Demand]) -> Way:
-        """Return the plan that was found."""
+        """Return the result as a plan."""
         starts = self.starts()
         for node, row in (self._rows or {}).items():
             self._draft.write(node, [dataclasses.replace(

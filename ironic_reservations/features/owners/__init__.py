@@ -1,1 +1,1 @@
-"""Hosts that their owners lend, and want back."""
+"""Hosts that their owners lend, and can get back."""

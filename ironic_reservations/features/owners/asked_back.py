@@ -57,7 +57,7 @@ class Lessee:
 
 
 def find(engine: Engine, change: change_module.Change) -> list[Lessee]:
-    """Return the leases that owners' leases follow after a commit."""
+    """Return the leases on whose nodes an owner gets the next lease."""
     snapshot, homes = change.snapshot, change.difference.homes
     if snapshot is None:
         return []
@@ -134,7 +134,7 @@ def _lessees(engine: Engine, found: Mapping[leases.NodeBooking, str],
 
 def concerns(engine: Engine, lessees: Iterable[Lessee],
              now: datetime.datetime) -> list[change_module.Concern]:
-    """Return what the lessees have to know.
+    """Return the notices to the lessees.
 
     An owner may change its lease often, so the notices of a lessee in a day
     are limited.

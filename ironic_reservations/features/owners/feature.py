@@ -30,7 +30,7 @@ from ironic_reservations.model import leases
 
 
 class Owners(feature.Feature):
-    """Hosts that their owners lend, and want back."""
+    """Hosts that their owners lend, and can get back."""
 
     def is_on(self, engine: Engine) -> bool:
         """Return whether owners can have their hosts back."""

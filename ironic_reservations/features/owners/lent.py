@@ -32,8 +32,8 @@ def read(engine: Engine, found: Collection[leases.Lease]
     That is the instant at which the owner can have the node back; or the end
     of the lease, if it was promised the node for longer.
 
-    :returns: by the id of the lease and the node; leases without such nodes
-        are left out.
+    :returns: the ends by lease id and node; leases without such nodes are left
+        out.
     """
     conf = engine.conf.leases
     nodes = {booking.node_uuid for lease in found

@@ -78,8 +78,8 @@ class Services:
 
     :ivar disabled: the hosts whose services are disabled.
     :ivar down: the other hosts whose services are down.
-    :ivar outage: whether so many are down that the reason may be one that they
-        share, such as a restart of RabbitMQ.
+    :ivar outage: whether so many are down that there may be a common cause,
+        such as a restart of RabbitMQ.
     """
 
     disabled: frozenset[str]
@@ -91,7 +91,7 @@ def services(engine: Engine, uuids: Collection[str]) -> Services | None:
     """Return the states of the services of compute hosts in Nova.
 
     :param uuids: all compute hosts that are open to leases.
-    :returns: ``None``: Nova does not say, or there is none.
+    :returns: ``None``: Nova does not answer, or is not configured.
     """
     if engine.nova is None:
         return None
@@ -112,7 +112,7 @@ def services(engine: Engine, uuids: Collection[str]) -> Services | None:
 def is_unusable(engine: Engine, uuid: str) -> bool | None:
     """Return whether the nova-compute of one host is down or disabled.
 
-    :returns: ``None``: Nova does not say, or there is none.
+    :returns: ``None``: Nova does not answer, or is not configured.
     """
     if engine.nova is None:
         return None
@@ -175,8 +175,8 @@ def usages(engine: Engine,
 
     NOTE: if a server is deleted, only the usage of its host changes.
 
-    :returns: by host and class; hosts that are full, or do not accept an
-        allocation of 1, are left out.
+    :returns: the usages the usages the usages by host and class; hosts that
+        are full, or do not accept an allocation of 1, are left out.
     """
     wanted, found = set(uuids), dict[str, dict[str, int]]()
     for name in SIZES:

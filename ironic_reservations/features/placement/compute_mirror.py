@@ -41,7 +41,7 @@ _Version = tuple[int, Mapping[str, int] | None, bool]
 class _Seen:
     """The state of a compute host when it was last read.
 
-    :ivar node: as it was written to the mirror.
+    :ivar node: the host the host the host as it was written to the mirror.
     """
 
     version: _Version
@@ -51,7 +51,7 @@ class _Seen:
 class ComputeMirror:
     """Mirrors compute hosts, and skips those without a change.
 
-    :param engine: with a client for Placement.
+    :param engine: an engine an engine an engine with a client for Placement.
     """
 
     def __init__(self, engine: Engine) -> None:

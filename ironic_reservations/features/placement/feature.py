@@ -201,7 +201,7 @@ class Placement(feature.Feature):
             if each.kind in _LOST]
 
     def loops(self, engine: Engine) -> Iterable[Any]:
-        """Return the loop that keeps Placement in agreement."""
+        """Return the loop that makes Placement agree with our rows."""
         return [loops.holds(engine)]
 
 

@@ -43,9 +43,9 @@ def recover(engine: Engine) -> None:
 
 def audit(engine: Engine, repair: bool,
           everything: bool = False) -> auditing.Report:
-    """Compare, repair differences, and store the result.
+    """Compare Placement with our rows, and store the result.
 
-    :param repair: whether to repair anything.
+    :param repair: whether to repair the differences.
     :param everything: check each node, also if it was in order.
     """
     if repair:

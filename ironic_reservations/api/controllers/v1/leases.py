@@ -61,7 +61,7 @@ class LeasesController(rest.Controller):
 
     @expose.expose(query=lease_types.ChangeQuery, takes_body=True)
     def post(self, call: expose.Call) -> pecan.Response:
-        """Create a lease, or return what a dry run would do."""
+        """Create a lease, or return the result of a dry run."""
         context = call.context
         self._authorize(call, 'create')
         request = lease_body.new_lease(
@@ -140,7 +140,7 @@ class LeasesController(rest.Controller):
 
     @expose.expose(query=lease_types.ChangeQuery, takes_body=True)
     def put(self, call: expose.Call, ident: str) -> pecan.Response:
-        """Change the lease, or return what a dry run would do."""
+        """Change the lease, or return the result of a dry run."""
         found = self.find(call, ident, 'update')
         change = lease_body.without_repeated_dates(
             call.document, lease_body.lease_change(

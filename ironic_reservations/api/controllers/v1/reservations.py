@@ -60,7 +60,7 @@ class ReservationsController(rest.Controller):
 
     @expose.expose(takes_body=True)
     def post(self, call: expose.Call) -> pecan.Response:
-        """Reserve the first node of a list, or one with given properties."""
+        """Reserve the first node of a list, or a node by its properties."""
         context = call.context
         self._authorize(call, 'create')
         request = self._read_ask(call)
@@ -215,7 +215,8 @@ def _key(call: expose.Call, engine: Engine,
          request: pick.NodeRequest) -> earlier.Key | None:
     """Return the identity of the request, if it has one.
 
-    Older clients may reuse the uuid of a reservation that has ended.
+    The uuid of the reservation is an identity only in newer versions, since
+    older clients may reuse the uuid of a reservation that has ended.
     """
     given = request_key.read(call, engine)
     if given is not None:

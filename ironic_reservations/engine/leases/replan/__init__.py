@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Plan the nodes of a lease again for its new terms."""
+"""Plan the nodes of a lease again, for its new terms."""
 
 from __future__ import annotations
 
@@ -56,16 +56,16 @@ def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
     :param after: the lease with its new terms and its present bookings.
     :param until: the latest end that may be offered.
     :param project: the usage of its project without the lease.
-    :param compared: whether the snapshot must have been compared with the
-        database, rather than only with the changes that are known.
+    :param compared: whether the snapshot must have been compared with all
+        nodes in the database, and not only with the recorded changes.
     :param allowed: the limits of the caller.
-    :param window: when the lease may start, if its dates are open.
+    :param window: the range of starts, if its dates are open.
     :param others: the leases whose dates may move for it.
-    :raises LeaseRefused: it cannot be served.
+    :raises LeaseRefused: the lease cannot be served.
     :raises LeaseLimit: its project may not have it at any start.
     :raises LeaseFrozen: nodes cannot be removed from it any more.
-    :raises Conflict: it, or a lease whose dates may move, has been moved
-        since it was read.
+    :raises Conflict: the lease, or a lease whose dates may move, has been
+        moved since it was read.
     """
     wanted = _wanted(after)
     asked = [*wanted.values(), *(
@@ -91,8 +91,9 @@ def change_of(before: leases.Lease, after: leases.Lease,
 
     :param before: the lease as it was read.
     :param after: the lease with its new terms and its new bookings.
-    :param replanned: the plan of these; ``None``: all bookings stay.
-    :param now: when that was planned.
+    :param replanned: the plan of the new bookings; ``None``: all bookings
+        stay.
+    :param now: the time of the plan.
     """
     planned = change.Change(now, writes=[change.Write(
         before, after, cause, request_checks.due(after, now))],
@@ -118,7 +119,7 @@ def earliest(engine: Engine, before: leases.Lease, first: datetime.datetime,
     :param first: the earliest start that it accepts.
     :param project: the usage of its project without the lease.
     :param permits: whether the limits allow a start at an instant.
-    :raises Conflict: it has been moved since it was read.
+    :raises Conflict: the lease has been moved since it was read.
     """
     wanted = _wanted(before)
     snapshot = engine.snapshots.snapshot(engine.database, now,

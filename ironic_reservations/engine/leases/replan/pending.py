@@ -36,7 +36,7 @@ from ironic_reservations.planner import timeline
 def plan(task: task_module.Task) -> task_module.Replanned:
     """Plan all nodes of a lease that has not started.
 
-    :raises LeaseRefused: it cannot be served.
+    :raises LeaseRefused: the lease cannot be served.
     :raises LeaseLimit: its project may not have it at any start.
     :raises Conflict: a lease whose dates may move has changed since it was
         read.
@@ -61,7 +61,7 @@ def _here(task: task_module.Task, free: timeline.Timeline
           ) -> plans.Plan | plans.Refusal:
     """Plan a lease at its start, while all others keep their dates.
 
-    :returns: the plan; or why it cannot have the least number of hosts.
+    :returns: the plan, or the reason why there is none for the minimum number.
     """
     # A lease with more than its least keeps as many if possible; fewer
     # are better than a refusal.

@@ -35,9 +35,9 @@ from ironic_reservations.planner import plans
 
 
 def plan(task: task_module.Task) -> task_module.Replanned:
-    """Plan which nodes a started lease keeps, gets and gives back.
+    """Plan the nodes that a started lease keeps, gets and releases.
 
-    :raises LeaseRefused: it cannot be served.
+    :raises LeaseRefused: the lease cannot be served.
     :raises LeaseFrozen: nodes cannot be taken from it any more.
     """
     kept: list[leases.NodeBooking] = []
@@ -113,7 +113,7 @@ def _reaches(task: task_module.Task, end: datetime.datetime) -> bool:
 
 def _parted(task: task_module.Task, each: leases.LeaseReservation
             ) -> tuple[list[leases.NodeBooking], list[leases.NodeBooking]]:
-    """Return the bookings that stay, and the ones that are given back."""
+    """Return the bookings that stay, and the bookings that are released."""
     rows = [row for row in each.bookings
             if row.state is not leases.BookingState.ENDING]
     returned = task.returned(each)
@@ -153,7 +153,7 @@ def _check_fits(task: task_module.Task, each: leases.LeaseReservation,
 
 
 def _broken(task: task_module.Task, row: leases.NodeBooking) -> bool:
-    """Return whether a node does not meet the promise until the end."""
+    """Return whether a node cannot serve the lease until the promised end."""
     number = task.number(row)
     here = task.snapshot.host_state(number)
     return (here.broken() is not None
@@ -173,9 +173,10 @@ def _idle(task: task_module.Task, row: leases.NodeBooking) -> bool:
 
 def _keeping(task: task_module.Task, rows: Sequence[leases.NodeBooking]
              ) -> list[bookings.Booking]:
-    """Return the bookings of rows as the timeline has them, now immovable.
+    """Return the bookings of rows on the timeline, as immovable bookings.
 
-    On a whole host that is to be extended, all is planned again.
+    Bookings of whole hosts that are extended are left out, since they are
+    planned again as a whole.
     """
     names = {host_states.name(row) for row in rows
              if task.after.end <= row.ends_at or task.is_compute(row)}
@@ -194,7 +195,7 @@ def _keeping(task: task_module.Task, rows: Sequence[leases.NodeBooking]
 
 def _staying(task: task_module.Task,
              row: leases.NodeBooking) -> bookings.Demand:
-    """Return a demand for a host for longer than the lease has it."""
+    """Return a demand that extends the use of a host."""
     here = task.snapshot.host_state(task.number(row))
     start = instants.instant(row.ends_at if here.host.node.compute
                              else row.starts_at)
@@ -206,7 +207,7 @@ def _staying(task: task_module.Task,
 
 def _leaving(task: task_module.Task, rows: Sequence[leases.NodeBooking]
              ) -> list[bookings.Booking]:
-    """Return bookings for nodes that are given back, until they are clean."""
+    """Return bookings for nodes that are released, until they are clean."""
     leaving: list[bookings.Booking] = []
     for row in rows:
         if not row.begun or not task.on_timeline(row):

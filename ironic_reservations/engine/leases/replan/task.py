@@ -83,7 +83,8 @@ class Task:
     :ivar wanted: the requirement of each of its reservations, by id.
     :ivar until: the latest end that may be offered.
     :ivar project: the usage of its project without the lease.
-    :ivar window: when it may start; ``None``: only at the start of ``after``.
+    :ivar window: the range of its starts; ``None``: only the start of
+        ``after``.
     :ivar allowed: the limits of the caller.
     :ivar others: the leases whose dates may move for it, if any.
     """
@@ -102,7 +103,7 @@ class Task:
 
     @functools.cached_property
     def margin(self) -> int:
-        """Return how long a node is cleaned, in microseconds."""
+        """Return the time for cleaning a node, in microseconds."""
         return self.engine.conf.leases.cleaning_time * instants.SECOND
 
     @functools.cached_property
@@ -124,7 +125,7 @@ class Task:
                 if row.state is not leases.BookingState.ENDING]
 
     def limited(self, demand: bookings.Demand) -> bookings.Demand:
-        """Return a demand without hosts that are not lent for so long.
+        """Return a demand without hosts whose loan would end too early.
 
         Within its present dates the lease keeps its hosts, even if they
         have got another owner.
@@ -151,7 +152,7 @@ class Task:
         :param outcome: their refusal while all others keep their dates.
         :param latest: their latest start; ``None``: the start is fixed.
         :returns: their start, the plan, and the leases whose dates move.
-        :raises Conflict: one of these has changed since it was read.
+        :raises Conflict: one of these leases has changed since it was read.
         """
         if isinstance(outcome, plans.Plan) or self.others is None:
             return None, outcome, ()
@@ -189,7 +190,7 @@ class Task:
     def check_limits(self, counts: Mapping[str, int]) -> None:
         """Check the limits for the lease at its start.
 
-        :raises LeaseLimit: it exceeds one.
+        :raises LeaseLimit: the lease exceeds a limit.
         """
         self.project.check_lease(self._counted(counts), self.before)
 
@@ -248,7 +249,7 @@ class Task:
         return hidden
 
     def returned(self, each: leases.LeaseReservation) -> set[str]:
-        """Return the nodes that the caller gives back."""
+        """Return the nodes that the request releases."""
         return {
             uuid
             for requested in self.changes.reservations
@@ -265,7 +266,7 @@ class Task:
         return self.snapshot.host_set.number(row.node_uuid)
 
     def on_timeline(self, row: leases.NodeBooking) -> bool:
-        """Return whether a node is usable, so that the timeline has it."""
+        """Return whether a node is usable, and so on the timeline."""
         return bool(self.snapshot.usable >> self.number(row) & 1)
 
     def is_compute(self, row: leases.NodeBooking) -> bool:
@@ -306,7 +307,7 @@ class Task:
     def _latest_end(self, free: timeline.Timeline,
                     demands: Sequence[bookings.Demand]
                     ) -> datetime.datetime | None:
-        """Return until when the lease could be extended, if it is known."""
+        """Return the latest end of an extension, if it is known."""
         if self.after.end <= self.before.end or not demands:
             return None
         for offer in offers.offers(
@@ -324,7 +325,8 @@ class Task:
                                        datetime.datetime]]:
         """Return the nearest windows that a lease could be moved to.
 
-        :returns: each with the kind of its offer.
+        :returns: the windows, the windows, the windows, each with the kind of
+            its offer.
         """
         if not demands:
             return []

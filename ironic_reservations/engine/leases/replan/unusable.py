@@ -12,8 +12,8 @@
 
 """The bookings of a started lease on hosts that cannot be used at present.
 
-They are not on the timeline, so the planner does not use these hosts; the
-promises to other leases there count all the same.
+These hosts are not on the timeline, so the planner does not use them. Promises
+to other leases on these hosts have to be kept nevertheless.
 """
 
 from __future__ import annotations
@@ -36,10 +36,9 @@ from ironic_reservations.planner import plans
 
 def check_closed(task: task_module.Task,
                  rows: Sequence[leases.NodeBooking]) -> None:
-    """Check that none of these hosts is kept although it is closed.
+    """Check that no closed host is kept beyond its promised end.
 
-    :raises LeaseRefused: one would be, beyond the end that it was promised
-        for.
+    :raises LeaseRefused: a closed host would be kept for longer.
     """
     end = task.before.end
     if (task.after.end <= end
@@ -59,10 +58,10 @@ def check_closed(task: task_module.Task,
 def check_windows(task: task_module.Task,
                   rows: Sequence[leases.NodeBooking],
                   reaches: Callable[[datetime.datetime], bool]) -> None:
-    """Check that none of these hosts is kept into maintenance.
+    """Check that no host is kept into its maintenance window.
 
     :param reaches: returns whether the lease could be extended until then.
-    :raises LeaseRefused: one would be.
+    :raises LeaseRefused: a host would be kept into its maintenance.
     """
     before, after = task.before.end, task.after.end
     until = instants.moment(instants.instant(after) + task.margin)
@@ -84,10 +83,10 @@ def check_windows(task: task_module.Task,
 
 def check_loans(task: task_module.Task, rows: Sequence[leases.NodeBooking],
                 reaches: Callable[[datetime.datetime], bool]) -> None:
-    """Check that none of these hosts is kept beyond its loan.
+    """Check that no host is kept beyond the end of its loan.
 
     :param reaches: returns whether the lease could be extended until then.
-    :raises LeaseRefused: one would be.
+    :raises LeaseRefused: a host would be kept beyond its loan.
     """
     loans, after = task.snapshot.loans, task.after.end
     if after <= task.before.end or (
@@ -109,7 +108,7 @@ def overtaken(task: task_module.Task, rows: Sequence[leases.NodeBooking],
               kept: Sequence[leases.NodeBooking]
               ) -> tuple[list[list[leases.NodeBooking]],
                          list[bookings.Demand]]:
-    """Return the bookings in the way where such hosts are kept for longer.
+    """Return the bookings in the way if such hosts are kept for longer.
 
     Their places stay taken until they are planned anew.
 
@@ -128,7 +127,7 @@ def check_homes(task: task_module.Task,
                 units: Sequence[Sequence[leases.NodeBooking]],
                 moving: Sequence[bookings.Demand],
                 refused: plans.Refusal) -> None:
-    """Check that the lease is not refused for bookings that make room.
+    """Check that no displaced booking is the reason of a refusal.
 
     :param units: the units that :func:`overtaken` returns.
     :param moving: the demands that it returns.
@@ -146,7 +145,7 @@ def check_homes(task: task_module.Task,
 def _overtaken(task: task_module.Task, row: leases.NodeBooking,
                kept: Sequence[leases.NodeBooking]
                ) -> list[leases.NodeBooking]:
-    """Return bookings of a host in the time that the lease is to have it."""
+    """Return bookings of others in the time for which a host is kept."""
     before, after = task.before.end, task.after.end
     here = task.snapshot.host_state(task.number(row))
     if after <= before:
@@ -162,7 +161,7 @@ def _overtaken(task: task_module.Task, row: leases.NodeBooking,
 def _crowded_out(task: task_module.Task, here: host_states.HostState,
                  kept: Sequence[leases.NodeBooking]
                  ) -> list[leases.NodeBooking]:
-    """Return bookings without room on a compute host beside the ones kept."""
+    """Return bookings without room on a compute host beside kept bookings."""
     staying = {row.uuid for row in kept}
     end = instants.instant(task.after.end)
     there = [host_states.of_row(row, 0, task.snapshot.now, 0, 1,

@@ -36,9 +36,9 @@ _OF_PROCESSORS = re.compile('resources[a-zA-Z0-9_-]{0,64}:[VP]CPU')
 class Server:
     """A server that runs on a host.
 
-    :ivar vcpus: of its own copy of its flavor, which it keeps after changes of
-        the flavor.
-    :ivar extra_specs: of the same.
+    :ivar vcpus: the number in its own copy of its flavor, which later changes
+        of the flavor do not affect.
+    :ivar extra_specs: the extra specs in the same copy.
     """
 
     uuid: str
@@ -70,8 +70,8 @@ def compare(host: str, servers: Iterable[Server],
 
     Return also the migrations that have failed and still have allocations.
 
-    :param allocated: of the host, by consumer.
-    :param offered: of its lease provider, by consumer.
+    :param allocated: the allocations on the host, by consumer.
+    :param offered: the allocations on its lease provider, by consumer.
     :param live: the classes of leases that hold the host: the hold counts the
         usage of their servers.
     :param failed: the servers of migrations that have failed, by migration.

@@ -161,8 +161,8 @@ def heal(engine: Engine, there: Iterable[mirrored_node.Node], apply: bool,
 def _claim(engine: Engine, owner: str) -> None:
     """Claim the work for as long as a write may take.
 
-    NOTE: two concurrent first writes for one consumer can leave usage without
-    a consumer.
+    Two concurrent first writes for one consumer can leave usage without a
+    consumer.
     """
     now = engine.clock()
 
@@ -338,7 +338,7 @@ def _wanted(seen: _Observed, step: verdicts.Step,
 
 
 def _type_of(consumer: placement.Consumer) -> str:
-    """Return the type of a consumer; without one it is an instance."""
+    """Return the type of a consumer; without a type, it is an instance."""
     named = consumer.consumer_type
     return (consumers.INSTANCE if named in (None, placement.NO_TYPE)
             else named)

@@ -88,7 +88,7 @@ FINE = frozenset({Reason.FREE, Reason.IN_ORDER})
 class Verdict:
     """The next step for a node, or the reason for none.
 
-    :ivar consumer: from which the class is removed.
+    :ivar consumer: the consumer the consumer from which the class is removed.
     :ivar said: a sentence for operators.
     """
 
@@ -212,7 +212,7 @@ def _left_to(view: View, others: Sequence[str]) -> Verdict | None:
 
 
 def is_passing(offered: Inventory, name: str) -> bool:
-    """Return whether a class is published as between two writes."""
+    """Return whether the inventory of a class is in the middle of a change."""
     return (name in offered and offered[name]['reserved'] > 0
             and offered[name]['total'] == 1 + offered[name]['reserved'])
 

@@ -48,7 +48,7 @@ _NO_TIMEOUT = 60
 
 
 def client(engine: Engine) -> placement.Placement:
-    """Return the client; [placement] must be enabled."""
+    """Return the client of Placement, which must be enabled."""
     assert engine.placement is not None
     return engine.placement
 
@@ -162,9 +162,9 @@ def fence_move(engine: Engine, hold: values.Hold) -> bool:
 
 
 def remove(engine: Engine, hold: values.Hold) -> bool:
-    """Remove a hold for good; return whether it existed.
+    """Remove a hold permanently; return whether it existed.
 
-    :raises PlacementUnavailable: it may or may not be removed.
+    :raises PlacementUnavailable: the hold may or may not be removed.
     """
     if hold.handed:
         return _take_from_instance(engine, hold)

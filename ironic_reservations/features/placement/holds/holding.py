@@ -139,8 +139,8 @@ def hold(engine: Engine, promise: values.Promise) -> Result:
 
     :param promise: the owner and the resources; nothing is written if they are
         held already.
-    :raises PlacementUnavailable: it was not written, or this is not known;
-        then it will be released.
+    :raises PlacementUnavailable: the hold was not written, or this is not
+        known; then it will be released.
     """
     def attempt() -> values.Hold | None:
         with engine.database.read() as connection:
@@ -180,9 +180,9 @@ def hold_all(engine: Engine, promises: Sequence[values.Promise],
              results: dict[str, Result] | None = None) -> dict[str, Result]:
     """Hold resources of hosts, with one write if possible.
 
-    :returns: by owner.
-    :raises PlacementUnavailable: some were not written, or this is not known;
-        those will be released.
+    :returns: the results the results by owner.
+    :raises PlacementUnavailable: some holds were not written, or this is not
+        known; these will be released.
     """
     def attempt() -> list[tuple[values.Promise, values.Hold]]:
         with engine.database.read() as connection:
@@ -207,7 +207,7 @@ def intend(engine: Engine, connection: sa.Connection, promise: values.Promise,
     Call it in the transaction that promises the host, if there is one, and
     call :func:`complete` afterwards.
 
-    :param promise: with amounts.
+    :param promise: the promise, with its amounts.
     :param promising: whether the transaction makes the promise. Then the
         promise ends if the hold fails, and all other holds of the node are
         released: the transaction has made sure that their owners have lost it.
@@ -234,8 +234,8 @@ def complete(engine: Engine, intended: values.Hold,
 
     :param instance_uuid: the instance that may have the node already.
     :param sent: whether a request has been sent before, which may be late.
-    :raises PlacementUnavailable: it was not written, or this is not known;
-        then it will be released.
+    :raises PlacementUnavailable: the hold was not written, or this is not
+        known; then it will be released.
     """
     for attempts_left in reversed(range(_ATTEMPTS)):
         answer = hold_calls.put(engine, intended)

@@ -53,8 +53,8 @@ class Hold:
     :ivar deadline: the instant until which only the process that works on it
         may change it.
     :ivar confirmed: whether Placement has confirmed that it was written.
-    :ivar instance_uuid: the instance to which it is being moved, or was moved:
-        then that is the consumer.
+    :ivar instance_uuid: the instance to which it is being moved, or has been
+        moved; after the move, the instance is the consumer.
     :ivar generation: differs after each change of the row; a change names the
         generation that was read.
     :ivar exclusive: whether it excludes all others on the host.
@@ -92,7 +92,8 @@ class Promise:
 
     :ivar owner: the reservation, or the booking of a lease.
     :ivar instance_uuid: the instance that may have the node already.
-    :ivar amounts: of the host; ``None``: all of it, see :meth:`of_class`.
+    :ivar amounts: the amounts of the host; ``None``: the whole host, see
+        :meth:`of_class`.
     :ivar exclusive: whether the hold excludes all others on the host.
     """
 

@@ -107,7 +107,7 @@ def _servers(nova: nova_client.Nova, wanted: machine.Desired,
              ) -> tuple[tuple[machine.ServerSeen, ...], frozenset[str]]:
     """Return the servers of a lease, by its flavor and by their allocations.
 
-    :returns: also the consumers that are no servers.
+    :returns: the servers, and the consumers that are not servers.
     """
     found = {each.uuid: each for each
              in nova.servers(flavor=wanted.reservation_id)}

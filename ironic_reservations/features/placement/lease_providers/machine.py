@@ -54,7 +54,7 @@ class DesiredFlavor:
     :ivar disk_gb: in GiB.
     :ivar covered: classes that the hold on the hosts has already, so that
         servers must not request them again.
-    :ivar extra_specs: of the flavor that was requested, such as traits.
+    :ivar extra_specs: the extra specs of the requested flavor, such as traits.
     :ivar keeps_sizes: whether an existing flavor keeps its sizes.
     :ivar ephemeral_gb: in GiB.
     :ivar swap_mb: in MiB.
@@ -179,11 +179,11 @@ class Seen:
     """The observed state in Placement and Nova.
 
     :ivar class_there: whether Placement has the class.
-    :ivar children: by host.
+    :ivar children: the lease providers the lease providers by host.
     :ivar nova: whether Nova was read.
     :ivar servers: read only at the end.
     :ivar strangers: consumers that are neither servers nor resizes.
-    :ivar resizes: by consumer.
+    :ivar resizes: the resizes the resizes by consumer.
     """
 
     class_there: bool
@@ -224,7 +224,7 @@ class Step:
     """A step.
 
     :ivar about: the host, project, server or consumer.
-    :ivar total: of the inventory.
+    :ivar total: the total the total of the inventory.
     :ivar specs: extra specs to write.
     """
 
