@@ -105,7 +105,7 @@ OTHERWISE: Mapping[str, frozenset[str]] = {
     'in_flight_requests.prolong_unknown': frozenset({'token'}),
     # What Ironic says, the newest of it: no decision, and no booking.
     'nodes.update_facts': frozenset({'uuid', 'observed_at'}),
-    'nodes.doubt': frozenset({'uuid', 'observed_at'}),
+    'nodes.mark_uncertain': frozenset({'uuid', 'observed_at'}),
     # The condition says that all of the window is over still.
     'maintenance.rows.delete_many': frozenset({'id', 'ends_at', 'updated_at'}),
     # The node itself goes, in the generation that was read.
@@ -118,7 +118,7 @@ OTHERWISE: Mapping[str, frozenset[str]] = {
     # What is over is nobody's; the condition says that it still is.
     'claims.delete_over': frozenset({'name', 'expires_at'}),
     # Nothing is read of the row: it is written to wait for the others.
-    'claims._queue_up': frozenset({'name'}),
+    'claims._lock_projects': frozenset({'name'}),
     # Who works on a lease: by a token that is never used again.
     'claimed_rows.take': _NOBODY,
     'lease_work.extend': _CLAIM,

@@ -65,7 +65,7 @@ def take(connection: sa.Connection, name: str, owner: str,
     return True
 
 
-def queue_up(connection: sa.Connection, kind: str,
+def lock_projects(connection: sa.Connection, kind: str,
              project_ids: Iterable[str | None],
              now: datetime.datetime) -> None:
     """Serialize transactions by project, until the end of this one.
@@ -80,10 +80,10 @@ def queue_up(connection: sa.Connection, kind: str,
     # Always in the same order, so that there is no deadlock.
     for digest in sorted(hashlib.sha256(json.dumps(each).encode()).hexdigest()
                          for each in set(project_ids)):
-        _queue_up(connection, f'{kind} {digest}'[:_NAME], now)
+        _lock_projects(connection, f'{kind} {digest}'[:_NAME], now)
 
 
-def _queue_up(connection: sa.Connection, name: str,
+def _lock_projects(connection: sa.Connection, name: str,
               now: datetime.datetime) -> None:
     # UPDATE claims SET expires_at = ? WHERE name = ?
     with row_queue.turn((name,)):

@@ -715,7 +715,7 @@ def update_facts(connection: sa.Connection,
          for node in nodes])
 
 
-def doubt(connection: sa.Connection, uuid: str,
+def mark_uncertain(connection: sa.Connection, uuid: str,
           now: datetime.datetime) -> None:
     """Clear the state of an available node until Ironic is read again.
 

@@ -34,7 +34,7 @@ from ironic_reservations.engine import feature
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import ironic_api
 from ironic_reservations.engine import unfinished
-from ironic_reservations.engine.in_flight import unwritten
+from ironic_reservations.engine.in_flight import pending_outcomes
 from ironic_reservations.engine.snapshots import cache
 from ironic_reservations.model import limits
 
@@ -47,7 +47,7 @@ class Engine:
     :ivar timer: monotonic seconds, for deadlines of this process.
     :ivar snapshots: the cached snapshot of all hosts.
     :ivar lease_parts: the cache of listed leases.
-    :ivar unwritten: outcomes of requests that could not be recorded yet.
+    :ivar pending_outcomes: outcomes of requests that are not recorded yet.
     :ivar ironic: the client of Ironic; ``None`` for tools that only need the
         mirror.
     :ivar placement: the client of Placement; ``None`` if nodes are not held.
@@ -75,8 +75,8 @@ class Engine:
         default_factory=lease_parts.KnownParts)
     unsent: unfinished.Unfinished[claimed_rows.Taken] = dataclasses.field(
         default_factory=unfinished.Unfinished)
-    unwritten: unwritten.Unwritten = dataclasses.field(
-        default_factory=unwritten.Unwritten)
+    pending_outcomes: pending_outcomes.PendingOutcomes = dataclasses.field(
+        default_factory=pending_outcomes.PendingOutcomes)
     hard_requests: hard_requests.HardRequests = dataclasses.field(
         default_factory=hard_requests.HardRequests)
     ironic_api: ironic_api.IronicApi = dataclasses.field(

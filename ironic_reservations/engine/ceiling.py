@@ -48,7 +48,7 @@ class Ceiling:
         :raises LeaseLimit: the project has as many leases as it may have.
         """
 
-    def mosts(self, requests: Sequence[leases.LeaseReservationRequest],
+    def maximums(self, requests: Sequence[leases.LeaseReservationRequest],
               begin: datetime.datetime, end: datetime.datetime) -> list[int]:
         """Return the largest allowed number of each reservation.
 

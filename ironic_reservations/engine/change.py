@@ -504,7 +504,7 @@ def commit(engine: Engine, change: Change) -> None:
     with engine.snapshots.committing(difference.seen):
         with engine.database.write() as connection:
             for kind in sorted({kind for kind, _ in change.locks}):
-                db_claims.queue_up(connection, kind, {
+                db_claims.lock_projects(connection, kind, {
                     project for each, project in change.locks
                     if each == kind}, now)
             generations.commit(connection, difference.seen, now,

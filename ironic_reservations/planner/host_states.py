@@ -347,7 +347,7 @@ def _span(row: leases.NodeBooking, now: int) -> tuple[int, int]:
     return start, end
 
 
-def turn(host_state: HostState, now: datetime.datetime) -> int | None:
+def next_boundary(host_state: HostState, now: datetime.datetime) -> int | None:
     """Return the time of the next :func:`draw` if nothing changes."""
     instant = instants.instant(now)
     turns = [booking.window[booking.begun]

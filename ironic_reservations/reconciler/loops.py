@@ -118,7 +118,7 @@ def outcomes(engine: Engine, ironic: ironic_client.Ironic) -> loop.Loop:
 def answers(engine: Engine) -> loop.Loop:
     """Return the loop that writes outcomes that could not be written yet."""
     return loop.Loop('answers', (
-        loop.Task(lambda _: engine.unwritten.write(engine.timer)),))
+        loop.Task(lambda _: engine.pending_outcomes.write(engine.timer)),))
 
 
 def dates(engine: Engine) -> loop.Loop:

@@ -363,7 +363,8 @@ def write_later(engine: Engine, admitted: InFlightRequest,
     LOG.warning('The outcome of a request for node %s could not be recorded. '
                 'The process tries again every few seconds, and then leaves '
                 'it to the reconciler: %s', admitted.node_uuid, exc)
-    engine.unwritten.keep_for_later(_kept_until(engine, admitted), write)
+    engine.pending_outcomes.keep_for_later(_kept_until(engine, admitted),
+                                           write)
 
 
 def check_in_time(engine: Engine, admitted: InFlightRequest) -> None:
@@ -548,7 +549,7 @@ def _close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
         closing = change.Change(
             now, difference.Difference(seen.of_nodes([known])), opaque=True)
         mark_outdated = functools.partial(
-            db_nodes.doubt, uuid=admitted.node_uuid, now=now)
+            db_nodes.mark_uncertain, uuid=admitted.node_uuid, now=now)
         if gone:
             # The process that has deleted the row has a newer answer of
             # Ironic.

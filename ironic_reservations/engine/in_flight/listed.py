@@ -58,19 +58,19 @@ class Listed:
 
     def settle(self, rows: Collection[in_flight.InFlight],
                conductors: asked_conductors.Conductors,
-               goes_on: Callable[[], bool]) -> dict[int, str | None]:
+               continues: Callable[[], bool]) -> dict[int, str | None]:
         """Close the requests whose outcome is known.
 
         :param rows: all overdue requests.
         :param conductors: the conductors that are asked in this pass.
-        :param goes_on: called before each page; ``False`` ends the pass.
+        :param continues: called before each page; ``False`` ends the pass.
         :returns: the handled requests, by the ids of their rows: the reason
             why the outcome is not known yet; ``None`` if it is known.
         """
         now = self._engine.clock()
         many = {row.node_uuid: row for row in rows
                 if row.of_lost_history and conductors.is_due(row, now)}
-        if len(many) < MANY or not goes_on():
+        if len(many) < MANY or not continues():
             return {}
         done: dict[int, str | None] = {}
         if not many.keys() <= self._homes.keys():
@@ -79,7 +79,7 @@ class Listed:
             conductor = self._homes[uuid]
             if conductor is None:
                 continue
-            if not goes_on():
+            if not continues():
                 return done
             silent = conductors.ask(many[uuid], conductor, now)
             if silent is not None:
@@ -93,7 +93,7 @@ class Listed:
             return done
         homes: dict[str, str | None] = {}
         for asked_at, page in self._pages():
-            if not goes_on():
+            if not continues():
                 return done
             homes.update((each.node.uuid, each.conductor) for each in page)
             found = [

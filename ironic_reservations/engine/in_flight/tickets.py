@@ -118,7 +118,7 @@ def _void(engine: Engine, ticket: Ticket) -> bool:
         LOG.info('The ticket for node %s could not be closed; it is tried '
                  'again every few seconds until it ends by itself: %s',
                  ticket.node_uuid, exc)
-        engine.unwritten.keep_for_later(
+        engine.pending_outcomes.keep_for_later(
             engine.timer() + float(engine.conf.guard.in_flight_timeout),
             attempt)
         return False

@@ -55,18 +55,18 @@ class Uncertain:
         self._conductors = conductors.Conductors(engine, ironic)
 
     def settle_overdue(self,
-                       goes_on: Callable[[], bool] = lambda: True) -> None:
+                       continues: Callable[[], bool] = lambda: True) -> None:
         """Close all overdue requests whose outcomes are known by now.
 
-        :param goes_on: called before each request; ``False`` ends the pass.
+        :param continues: called before each request; ``False`` ends the pass.
         :raises DatabaseUnavailable: the database does not answer.
         """
         self._conductors = conductors.Conductors(self._engine, self._ironic)
         waits: dict[int, str] = {}
         rows = [*self._overdue()]
-        done = self._listed.settle(rows, self._conductors, goes_on)
+        done = self._listed.settle(rows, self._conductors, continues)
         for row in rows:
-            if not goes_on():
+            if not continues():
                 return
             try:
                 why = (done[row.id] if row.id in done

@@ -139,7 +139,7 @@ class Admission:
         if isinstance(outcome, plans.Plan):
             # There are hosts, so a limit of the project is in the way;
             # this raises it.
-            self._project.mosts(request.reservations, first,
+            self._project.maximums(request.reservations, first,
                                 starts.at(first).end)
         return self._place(first, outcome)
 
@@ -226,7 +226,7 @@ class Admission:
         asked = self._starts.at(start)
         return self._place(start, planning.plan(
             self._snapshot.timeline, self._demands(
-                self._snapshot, asked, start, self._project.mosts(
+                self._snapshot, asked, start, self._project.maximums(
                     asked.reservations, start, asked.end)),
             hard_requests.limits()))
 
@@ -247,12 +247,12 @@ class Admission:
         if request.flexible is not None:
             return self._least(snapshot, first)
         asked = self._starts.at(first)
-        return self._demands(snapshot, asked, first, self._project.mosts(
+        return self._demands(snapshot, asked, first, self._project.maximums(
             asked.reservations, first, asked.end))
 
     def _demands(self, snapshot: snapshots.Snapshot,
                  asked: leases.LeaseRequest, start: datetime.datetime,
-                 mosts: Sequence[int]) -> list[bookings.Demand]:
+                 maximums: Sequence[int]) -> list[bookings.Demand]:
         begin = max(start, snapshot.now)
         # A lease that starts at once prefers hosts that are ready.
         preferred = snapshot.ready if begin <= snapshot.now else 0
@@ -265,7 +265,7 @@ class Admission:
             requested.least, most, snapshot.eligible(requirement), margin,
             preferred, requested.instances), asked.project_id)
             for each, requested, most, requirement in zip(
-                self._wanted.ids, asked.reservations, mosts,
+                self._wanted.ids, asked.reservations, maximums,
                 self._wanted.requirements, strict=True)]
 
 

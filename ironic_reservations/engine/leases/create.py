@@ -211,7 +211,7 @@ class _Request:
         project = self._project(now)
         project.check_one_more()
         if request.flexible is None:
-            project.mosts(request.reservations, first, asked.end)
+            project.maximums(request.reservations, first, asked.end)
         else:
             request_checks.check_flexible(request.flexible, first)
         return project

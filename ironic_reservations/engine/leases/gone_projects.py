@@ -63,10 +63,10 @@ def interval(engine: Engine) -> float:
 
 
 def end(engine: Engine, projects: Projects,
-        goes_on: Callable[[], bool] = lambda: True) -> None:
+        continues: Callable[[], bool] = lambda: True) -> None:
     """Record the projects that are gone, and end the leases that are due.
 
-    :param goes_on: called before each lease; ``False`` ends the pass.
+    :param continues: called before each lease; ``False`` ends the pass.
     :raises Conflict: another process was quicker.
     """
     now = engine.clock()
@@ -92,18 +92,18 @@ def end(engine: Engine, projects: Projects,
     after = datetime.timedelta(seconds=engine.conf.leases.end_of_gone_project)
     for project_id, begun in since.items():
         if now - begun >= after:
-            _end_all(engine, projects, project_id, begun, goes_on)
+            _end_all(engine, projects, project_id, begun, continues)
         elif begun == now:
             LOG.warning('The project %s is gone from Keystone; its leases end '
                         'in %s, unless it is back by then', project_id, after)
 
 
 def _end_all(engine: Engine, projects: Projects, project_id: str,
-             since: datetime.datetime, goes_on: Callable[[], bool]) -> None:
+             since: datetime.datetime, continues: Callable[[], bool]) -> None:
     with engine.database.read() as connection:
         found = db_leases.read_of_project(connection, project_id)
     for lease_id in found:
-        if not goes_on():
+        if not continues():
             return
         try:
             # The process may have been stopped, and the project be back.

@@ -62,7 +62,7 @@ def heal(engine: Engine) -> int:
     return change.carry_out(engine, plan)
 
 
-def makes_room(engine: Engine) -> bool:
+def heal_blocked(engine: Engine) -> bool:
     """Heal all leases at once after a refusal, if that may make room.
 
     A booking that cannot start on its host keeps its place and does not move

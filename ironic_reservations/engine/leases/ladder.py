@@ -193,7 +193,7 @@ class Ladder:
             return found
         if not self._healed:
             self._healed = True
-            if heal.makes_room(self._engine):
+            if heal.heal_blocked(self._engine):
                 raise db_connection.Conflict(
                     'bookings without a usable host have been planned anew')
         request = asked(found)

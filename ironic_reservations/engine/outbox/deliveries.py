@@ -66,17 +66,17 @@ class Receiver:
 
 
 def deliver(engine: Engine, receiver: Receiver,
-            goes_on: Callable[[], bool]) -> int:
+            continues: Callable[[], bool]) -> int:
     """Send the waiting notices until the receiver fails or all are sent.
 
-    :param goes_on: called before each notice; ``False`` ends the pass.
+    :param continues: called before each notice; ``False`` ends the pass.
     :returns: the number of notices that the receiver has accepted.
     :raises Conflict: another process has claimed one of them.
     """
     outbox_claims.release_own(engine)
     taken = 0
-    while goes_on():
-        sent, more = _batch(engine, receiver, goes_on)
+    while continues():
+        sent, more = _batch(engine, receiver, continues)
         taken += sent
         if not more:
             break
@@ -84,7 +84,7 @@ def deliver(engine: Engine, receiver: Receiver,
 
 
 def _batch(engine: Engine, receiver: Receiver,
-           goes_on: Callable[[], bool]) -> tuple[int, bool]:
+           continues: Callable[[], bool]) -> tuple[int, bool]:
     """Send one batch.
 
     :returns: the number of accepted ones, and whether there may be more.
@@ -102,7 +102,7 @@ def _batch(engine: Engine, receiver: Receiver,
     outcomes: list[_Outcome] = []
     try:
         # An attempt that begins within this time ends before the claim does.
-        while left and goes_on() and (
+        while left and continues() and (
                 engine.timer() - begun <= options.claim_ttl / 2):
             now = engine.clock()
             outcomes.append(_send(engine, receiver, batch, left.pop(0), now))

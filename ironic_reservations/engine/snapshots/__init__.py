@@ -49,7 +49,7 @@ class State:
     :ivar sums: sums of generations and revisions, which differ if any node or
         booking does.
     :ivar busy: the nodes for which guarded requests are under way.
-    :ivar turn: the instant of the next change of the timeline by the clock
+    :ivar boundary: the instant of the next change of the timeline by the clock
         alone; ``None``: never.
     :ivar margin: the configured time for cleaning.
     :ivar uneven: a unique text if some rows may be newer than the snapshot;
@@ -59,14 +59,14 @@ class State:
     sums: Mapping[int, tuple[int, int, int]] = dataclasses.field(
         default_factory=dict)
     busy: frozenset[str] = frozenset()
-    turn: int | None = None
+    boundary: int | None = None
     margin: int = 0
     uneven: str = ''
 
     def digest(self) -> str:
         """Return a text that differs for different states."""
         return hashlib.sha256(repr((
-            sorted(self.sums.items()), sorted(self.busy), self.turn,
+            sorted(self.sums.items()), sorted(self.busy), self.boundary,
             self.margin, self.uneven)).encode()).hexdigest()
 
 

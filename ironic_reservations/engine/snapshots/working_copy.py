@@ -65,7 +65,7 @@ class WorkingCopy:
         self._limits = limits
         self._draft = timeline.Draft.empty([])
         self._ready = self._usable = 0
-        self._turns: list[tuple[int, int]] = []
+        self._boundaries: list[tuple[int, int]] = []
         self._due: dict[int, int] = {}
         #: The hosts that have changed since they were drawn, or are due. Each
         #: is drawn when a snapshot is taken, however often it has changed.
@@ -168,9 +168,9 @@ class WorkingCopy:
         """
         margin: int = self._conf.leases.cleaning_time * instants.SECOND
         instant = instants.instant(now)
-        while self._turns and self._turns[0][0] <= instant:
-            turn, number = heapq.heappop(self._turns)
-            if self._due.get(number) == turn:
+        while self._boundaries and self._boundaries[0][0] <= instant:
+            boundary, number = heapq.heappop(self._boundaries)
+            if self._due.get(number) == boundary:
                 del self._due[number]
                 self._undrawn.add(number)
         while self._undrawn:
@@ -204,16 +204,16 @@ class WorkingCopy:
         return snapshots.Snapshot(
             now, self._host_set, self._seen, self._drawn, self._ready,
             self._usable, dict(self._sets), compared, snapshots.State(
-                sums, frozenset(self._busy), self._next_turn(), margin,
+                sums, frozenset(self._busy), self._next_boundary(), margin,
                 '' if instant >= self._latest else uuid_module.uuid4().hex),
             loans.NONE if self._limits is None
             else self._limits.loans(instant))
 
-    def _next_turn(self) -> int | None:
-        while self._turns and self._due.get(
-                self._turns[0][1]) != self._turns[0][0]:
-            heapq.heappop(self._turns)
-        return self._turns[0][0] if self._turns else None
+    def _next_boundary(self) -> int | None:
+        while self._boundaries and self._due.get(
+                self._boundaries[0][1]) != self._boundaries[0][0]:
+            heapq.heappop(self._boundaries)
+        return self._boundaries[0][0] if self._boundaries else None
 
     def _append(self, uuid: str) -> int:
         number = len(self._uuids)
@@ -317,14 +317,16 @@ class WorkingCopy:
             drawn, longer = self._limits.narrow(here, drawn, now, margin)
         self._draft.draw(number, drawn)
         self.drawn += len(drawn)
-        turn = min((each for each in (host_states.turn(here, now), *longer)
-                    if each is not None), default=None)
+        boundary = min((each for each in (
+            host_states.next_boundary(here, now), *longer)
+            if each is not None), default=None)
         if self._due.get(number, instant + 1) <= instant:
             # This was it.
             del self._due[number]
-        if turn is not None and turn < self._due.get(number, turn + 1):
-            self._due[number] = turn
-            heapq.heappush(self._turns, (turn, number))
+        if boundary is not None and boundary < self._due.get(
+                number, boundary + 1):
+            self._due[number] = boundary
+            heapq.heappush(self._boundaries, (boundary, number))
 
 
 def _promised(here: host_states.HostState, booking: leases.NodeBooking

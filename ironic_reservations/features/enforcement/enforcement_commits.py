@@ -141,10 +141,10 @@ def _entry(sent: db_terms.SentTerms, before: dict[str, Any] | None,
             'ended_at': ended_at}, now, sequence=sent.sequence)
 
 
-def catch_up(engine: Engine, goes_on: Callable[[], bool]) -> None:
+def catch_up(engine: Engine, continues: Callable[[], bool]) -> None:
     """Write entries for changes made while no service was configured.
 
-    :param goes_on: called before each transaction; ``False`` ends the pass.
+    :param continues: called before each transaction; ``False`` ends the pass.
     :raises Contention: the leases have been changing all the time.
     :raises OutcomeUnknown: some entries may have been written; the next pass
         continues.
@@ -152,7 +152,7 @@ def catch_up(engine: Engine, goes_on: Callable[[], bool]) -> None:
     with engine.database.read() as connection:
         ids = db_terms.read_unlike(connection, engine.clock())
     for first in range(0, len(ids), _BATCH):
-        if not goes_on():
+        if not continues():
             return
         _catch_up(engine, ids[first:first + _BATCH])
 
@@ -165,10 +165,10 @@ def _catch_up(engine: Engine, lease_ids: Collection[str]) -> None:
     retry.until_committed(attempt, repeatable=True)
 
 
-def deliver(engine: Engine, goes_on: Callable[[], bool]) -> int:
+def deliver(engine: Engine, continues: Callable[[], bool]) -> int:
     """Send waiting entries until the service refuses one or all are sent.
 
-    :param goes_on: called before each entry; ``False`` ends the pass.
+    :param continues: called before each entry; ``False`` ends the pass.
     :returns: the number of entries that the service has accepted.
     :raises Conflict: another process has sent one of them.
     """
@@ -176,4 +176,4 @@ def deliver(engine: Engine, goes_on: Callable[[], bool]) -> int:
         notices.Channel.ENFORCEMENT, _TARGET,
         engine.conf.leases.enforcement_timeout,
         lambda entry, now: enforcement.commit(
-            engine.conf, json.dumps(entry.payload).encode())), goes_on)
+            engine.conf, json.dumps(entry.payload).encode())), continues)

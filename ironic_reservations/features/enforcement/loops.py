@@ -27,9 +27,10 @@ def reports(engine: Engine) -> list[loop.Loop]:
     """Return the loops that report leases to the enforcement service."""
     return [
         loop.Loop('enforcement', (loop.Task(
-            lambda goes_on: enforcement_commits.deliver(engine, goes_on)),)),
+            lambda continues: enforcement_commits.deliver(
+                engine, continues)),)),
         loop.Loop('enforcement-terms', (
-            loop.Task(lambda goes_on: enforcement_commits.catch_up(
-                engine, goes_on), _CATCH_UP, again=False),
+            loop.Task(lambda continues: enforcement_commits.catch_up(
+                engine, continues), _CATCH_UP, again=False),
         ), claim.Claim(engine, 'enforcement', claim.new_owner(),
                        engine.conf.notices.claim_ttl))]

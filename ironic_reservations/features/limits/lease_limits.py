@@ -164,10 +164,10 @@ class Project(ceiling.Ceiling):
                 'first.', limit='max_leases_per_project', allowed=most,
                 used=self._count, asked=1)
 
-    def mosts(self, requests: Sequence[leases.LeaseReservationRequest],
+    def maximums(self, requests: Sequence[leases.LeaseReservationRequest],
               begin: datetime.datetime, end: datetime.datetime) -> list[int]:
         """See the base class."""
-        mosts = [requested.most for requested in requests]
+        maximums = [requested.most for requested in requests]
         for kind in self._kinds:
             places = self._places(kind, requests)
             least = sum(requests[place].least for place in places)
@@ -175,10 +175,10 @@ class Project(ceiling.Ceiling):
             for room in self._rooms(kind, begin, end):
                 spare = room.left - least
                 for place in places:
-                    more = min(mosts[place] - requests[place].least, spare)
-                    mosts[place] = requests[place].least + more
+                    more = min(maximums[place] - requests[place].least, spare)
+                    maximums[place] = requests[place].least + more
                     spare -= more
-        return mosts
+        return maximums
 
     def mosts_of(self, lease: leases.Lease, before: leases.Lease,
                  counts: Mapping[str, int]) -> dict[str, int]:
@@ -225,7 +225,7 @@ class Project(ceiling.Ceiling):
         """See the base class."""
         begin = request.start or self._now
         try:
-            self.mosts(request.reservations, begin, request.end)
+            self.maximums(request.reservations, begin, request.end)
         except errors.LeaseLimit:
             return False
         return True

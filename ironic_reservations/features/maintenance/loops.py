@@ -24,7 +24,7 @@ from ironic_reservations.reconciler import loop
 def nodes(engine: Engine, ironic: ironic_client.Ironic) -> loop.Loop:
     """Return the loop that puts nodes into maintenance for their windows."""
     return loop.Loop('maintenance', (loop.Task(
-        lambda goes_on: sync.sync(engine, ironic, goes_on),
+        lambda continues: sync.sync(engine, ironic, continues),
         engine.conf.ironic.poll_interval),), claim.Claim(
             engine, 'maintenance', claim.new_owner(),
             engine.conf.ironic.claim_ttl))

@@ -61,10 +61,10 @@ _MOST_PATIENCE = datetime.timedelta(hours=1)
 
 
 def sync(engine: Engine, ironic: ironic_client.Ironic,
-         goes_on: Callable[[], bool] = lambda: True) -> None:
+         continues: Callable[[], bool] = lambda: True) -> None:
     """Take the next step for each node of all windows.
 
-    :param goes_on: called before each node; ``False`` ends the pass.
+    :param continues: called before each node; ``False`` ends the pass.
     """
     drained.begin_earlier(engine)
     now = engine.clock()
@@ -75,7 +75,7 @@ def sync(engine: Engine, ironic: ironic_client.Ironic,
     shown = ironic.reasons()
     silent: errors.IronicUnavailable | None = None
     for there, reason, drain in due:
-        if not goes_on():
+        if not continues():
             return
         if _settled(there, shown) and there.ends_at > now:
             continue

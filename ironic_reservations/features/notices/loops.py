@@ -34,7 +34,8 @@ def webhook(engine: Engine, number: int, url: str) -> loop.Loop:
         be a secret.
     """
     return loop.Loop(f'webhook-{number}', (
-        loop.Task(lambda goes_on: webhooks.deliver(engine, url, goes_on)),))
+        loop.Task(lambda continues: webhooks.deliver(
+            engine, url, continues)),))
 
 
 def soon(engine: Engine) -> loop.Loop:
@@ -49,6 +50,6 @@ def mail(engine: Engine) -> loop.Loop:
     """Return the loop that mails digests."""
     options = engine.conf.notices
     return loop.Loop('mail', (
-        loop.Task(lambda goes_on: mail_digests.send(engine, goes_on)),
+        loop.Task(lambda continues: mail_digests.send(engine, continues)),
     ), claim.Claim(engine, 'mail', claim.new_owner(),
                    options.claim_ttl + 2 * options.mail_timeout))

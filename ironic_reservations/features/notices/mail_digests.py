@@ -51,10 +51,10 @@ LONGEST = 100
 _COUNTED = 1000
 
 
-def send(engine: Engine, goes_on: Callable[[], bool]) -> int:
+def send(engine: Engine, continues: Callable[[], bool]) -> int:
     """Mail all digests that are due.
 
-    :param goes_on: called before each mail; ``False`` ends the pass, since
+    :param continues: called before each mail; ``False`` ends the pass, since
         another process may hold the claim.
     :returns: the number of mails that the server has accepted.
     :raises Conflict: another process has claimed one of them.
@@ -64,13 +64,13 @@ def send(engine: Engine, goes_on: Callable[[], bool]) -> int:
         persons = db_outbox.read_persons(connection, engine.clock())
     taken = 0
     for person in persons:
-        if not goes_on():
+        if not continues():
             break
-        taken += _to(engine, person, goes_on)
+        taken += _to(engine, person, continues)
     return taken
 
 
-def _to(engine: Engine, person: str, goes_on: Callable[[], bool]) -> bool:
+def _to(engine: Engine, person: str, continues: Callable[[], bool]) -> bool:
     """Mail the digest of one person if it is due.
 
     :returns: whether the server has accepted a mail.
@@ -94,7 +94,7 @@ def _to(engine: Engine, person: str, goes_on: Callable[[], bool]) -> bool:
     begins = False
     try:
         # Checked again, since the reads above may have taken long.
-        begins = bool(mine) and goes_on()
+        begins = bool(mine) and continues()
     finally:
         if not begins:
             outbox_claims.drop(engine, batch, mine)

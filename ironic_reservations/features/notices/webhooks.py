@@ -26,17 +26,17 @@ from ironic_reservations.features.notices import writing as engine_notices
 from ironic_reservations.model import notices
 
 
-def deliver(engine: Engine, url: str, goes_on: Callable[[], bool]) -> int:
+def deliver(engine: Engine, url: str, continues: Callable[[], bool]) -> int:
     """Send the waiting notices until the webhook fails or all are sent.
 
-    :param goes_on: called before each notice; ``False`` ends the pass.
+    :param continues: called before each notice; ``False`` ends the pass.
     :returns: the number of notices that the webhook has accepted.
     :raises Conflict: another process has claimed one of them.
     """
     return deliveries.deliver(engine, deliveries.Receiver(
         notices.Channel.WEBHOOK, engine_notices.target(url),
         engine.conf.notices.webhook_timeout,
-        lambda notice, now: _post(engine, url, notice, now)), goes_on)
+        lambda notice, now: _post(engine, url, notice, now)), continues)
 
 
 def _post(engine: Engine, url: str, notice: notices.Notice,

@@ -86,7 +86,7 @@ class Others:
         See :meth:`.ladder.Others.find_room`.
         """
         opened = asked.latest is not None
-        loose = _Loose(self.engine, snapshot, self.wanted)
+        loose = _FlexibleLeases(self.engine, snapshot, self.wanted)
         near = [lease for lease in self.leases
                 if loose.is_near(lease, free, demands)]
         # NOTE: counting costs little, where a search would find nothing.
@@ -116,7 +116,8 @@ class Others:
         if asked.latest is not None:
             sliding.insert(0, slides.Sliding(tuple(demands), start,
                                              asked.latest))
-        together = _Together(self.engine, snapshot.now, asked, others, start)
+        together = _CombinedLimits(self.engine, snapshot.now, asked, others,
+                                   start)
         outcome = slides.slide(
             loose.without(others, free), () if opened else demands, sliding,
             ladder.GRAIN, hard_requests.limits(), permits=together.permit,
@@ -151,7 +152,7 @@ def read_others(engine: Engine, asked: ladder.Asked) -> Others:
         lambda: engine.timer() - begun > _LONGEST)
 
 
-def _make_way(engine: Engine, loose: _Loose, free: timeline.Timeline,
+def _make_way(engine: Engine, loose: _FlexibleLeases, free: timeline.Timeline,
               demands: _Demands, asked: ladder.RoomRequest,
               others: Sequence[leases.Lease]) -> ladder.Room | None:
     """Plan a request, with other dates for leases of one node each.
@@ -178,7 +179,7 @@ def _make_way(engine: Engine, loose: _Loose, free: timeline.Timeline,
     starts = [start for _, start in moved]
     if opened:
         starts.insert(0, found.start)
-    if not _Together(engine, loose.snapshot.now, asked,
+    if not _CombinedLimits(engine, loose.snapshot.now, asked,
                      [lease for lease, _ in moved],
                      found.start).permit(dict(enumerate(starts))):
         return None
@@ -248,7 +249,7 @@ def _moved(snapshot: snapshots.Snapshot, lease: leases.Lease, start: int,
                                request_checks.due(moved, snapshot.now))
 
 
-class _Together:
+class _CombinedLimits:
     """Checks limits for a request and leases with new dates together."""
 
     def __init__(self, engine: Engine, now: datetime.datetime,
@@ -305,7 +306,7 @@ class _Together:
                     lease, at, at + (lease.end - lease.start))]
 
 
-class _Loose:
+class _FlexibleLeases:
     """Leases whose dates are open, on one snapshot.
 
     :ivar snapshot: the snapshot.

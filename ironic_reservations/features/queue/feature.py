@@ -38,5 +38,5 @@ class Queue(feature.Feature):
     def dates(self, engine: Engine) -> Iterable[feature.DatesTask]:
         """Return the task that moves leases to earlier starts."""
         queue = long_queue.LongQueue()
-        return [(lambda goes_on: pull.move_earlier(engine, goes_on, queue),
+        return [(lambda continues: pull.move_earlier(engine, continues, queue),
                  engine.conf.leases.queue_interval)]

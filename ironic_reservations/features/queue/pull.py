@@ -45,14 +45,14 @@ LOG = log.getLogger(__name__)
 
 
 def move_earlier(engine: Engine,
-                 goes_on: Callable[[], bool] = lambda: True,
+                 continues: Callable[[], bool] = lambda: True,
                  queue: long_queue.LongQueue | None = None) -> int:
     """Move queued leases to an earlier start where possible.
 
     All of them are planned, since a project with many leases that cannot start
     earlier would delay all leases behind them.
 
-    :param goes_on: called before each lease; ``False`` ends the pass.
+    :param continues: called before each lease; ``False`` ends the pass.
     :param queue: the results of earlier passes; ``None``: there are none.
     :returns: the number of leases with an earlier start.
     """
@@ -69,18 +69,18 @@ def move_earlier(engine: Engine,
         # The next pass tries again.
         LOG.debug('The queue is left alone for now: %s', exc)
         return 0
-    earlier = _move_all(engine, waiting, goes_on, queue)
+    earlier = _move_all(engine, waiting, continues, queue)
     queue.end()
     return earlier
 
 
 def _move_all(engine: Engine, waiting: Sequence[str],
-              goes_on: Callable[[], bool],
+              continues: Callable[[], bool],
               queue: long_queue.LongQueue) -> int:
     """Move some queued leases to an earlier start; return the number moved."""
     earlier = 0
     for lease_id in waiting:
-        if not goes_on():
+        if not continues():
             break
         if queue.waits(lease_id):
             continue

@@ -47,7 +47,7 @@ class _Behind:
         # NOTE: of two that write such a row first, the database refuses one.
         with self.world.engine.database.write() as connection:
             for kind in ('leases', 'reservations'):
-                db_claims.queue_up(connection, kind, (leasing.PROJECT,),
+                db_claims.lock_projects(connection, kind, (leasing.PROJECT,),
                                    self.world.clock())
 
     def meet(self, module, ask):
@@ -57,13 +57,13 @@ class _Behind:
         :param ask: called with an engine and a number.
         :returns: which of the two were served.
         """
-        stands, queue_up = threading.Event(), db_claims._queue_up
+        stands, lock_projects = threading.Event(), db_claims._lock_projects
         insert, second = module.insert, []
 
         def queued(*arguments):
             if second:
                 stands.set()
-            queue_up(*arguments)
+            lock_projects(*arguments)
 
         def written(*arguments):
             if not second:
@@ -72,7 +72,7 @@ class _Behind:
                 stands.wait()
             return insert(*arguments)
         with futures.ThreadPoolExecutor(1) as pool, (
-                mock.patch.object(db_claims, '_queue_up', queued)), (
+                mock.patch.object(db_claims, '_lock_projects', queued)), (
                 mock.patch.object(module, 'insert', written)):
             return [self.served(ask, 0), second[0].result()]
 

@@ -198,7 +198,7 @@ class TestSources(world.TestCase):
 #: put together once in it.
 _WRITERS = {
     'bookings.', 'bookings.insert_many', 'bookings.move', 'claimed_rows.drop',
-    'claimed_rows.take', 'claims._queue_up', 'claims.delete_over',
+    'claimed_rows.take', 'claims._lock_projects', 'claims.delete_over',
     'claims.drop', 'claims.take', 'histories.begin', 'holds.rows._release',
     'holds.rows.change', 'holds.rows.delete', 'holds.rows.insert',
     'hosts.delete',
@@ -223,7 +223,7 @@ _WRITERS = {
     'migration_turn._is_mine_after', 'migration_turn._look',
     'migration_turn._renew', 'no_show.rows.begin', 'no_show.rows.finish',
     'node_windows.delete_of_node', 'node_windows.write', 'nodes.',
-    'nodes._advance', 'nodes.delete_node', 'nodes.doubt',
+    'nodes._advance', 'nodes.delete_node', 'nodes.mark_uncertain',
     'nodes._insert_if_certain', 'nodes.insert_in_any_case',
     'nodes.update_facts', 'reservations.', 'reservations.delete',
     'reservations.delete_void', 'reservations.insert', 'reservations.update',

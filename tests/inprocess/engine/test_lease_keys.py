@@ -233,7 +233,7 @@ class TestLateCopy(timelines.TestCase):
         with mock.patch.object(claims, '_BATCH', 2):
             for count in range(4, 6):
                 with self.engine.database.write() as connection:
-                    db_claims.queue_up(connection, 'leases',
+                    db_claims.lock_projects(connection, 'leases',
                                        map(str, range(count)),
                                        self.world.clock())
                 self._hours_pass(2)
@@ -262,14 +262,14 @@ class TestLateCopy(timelines.TestCase):
         """Also where that happens after the sweep has read it."""
         database = self.engine.database
 
-        def queue_up():
+        def lock_projects():
             with database.write() as connection:
-                db_claims.queue_up(connection, 'leases', ('k',),
+                db_claims.lock_projects(connection, 'leases', ('k',),
                                    self.world.clock())
-        queue_up()
+        lock_projects()
         there = self._queues()
         self._hours_pass(2)
-        self.world.before_next_write(queue_up)
+        self.world.before_next_write(lock_projects)
         sweep.sweep(self.engine)
         self.assertEqual((1, there), (len(there), self._queues()))
 

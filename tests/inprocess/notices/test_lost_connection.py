@@ -44,7 +44,7 @@ class _Case(base.TestCase):
         self.made = self.leasing.create(2, 4, user_id='anna')
         self.tell(self.made, notices.Kind.BROKEN)
 
-    def send(self, goes_on=lambda: True, engine=None):
+    def send(self, continues=lambda: True, engine=None):
         raise NotImplementedError
 
     def claimed(self):
@@ -101,7 +101,7 @@ class _AnyChannel:
     def test_letting_go_of_what_nobody_has_begun_with_is_lost(self):
         asked = []
 
-        def goes_on():
+        def continues():
             # The loop ends when a notice is claimed; the next write releases
             # it.
             asked.append(self.claimed())
@@ -109,18 +109,18 @@ class _AnyChannel:
                 return True
             self.world.lose_next_write(after=False)
             return False
-        self.send(goes_on)
+        self.send(continues)
         self.assertIsNotNone(self.claimed())
         self.is_sent_in(3)
 
     def test_whether_it_goes_on_is_not_known(self):
         """The claim of the loop cannot be renewed when the notice is claimed.
         """
-        def goes_on():
+        def continues():
             if self.claimed() is not None:
                 raise errors.DatabaseUnavailable('down')
             return True
-        self.assertRaises(errors.DatabaseUnavailable, self.send, goes_on)
+        self.assertRaises(errors.DatabaseUnavailable, self.send, continues)
         self.assertIsNone(self.claimed())
 
     def test_what_was_sent_is_not_sent_every_few_seconds(self):
@@ -181,9 +181,9 @@ class TestWebhook(_AnyChannel, _Case):
         self.options = self.receiver.options()
         super().begin()
 
-    def send(self, goes_on=lambda: True, engine=None):
+    def send(self, continues=lambda: True, engine=None):
         return webhooks.deliver(engine or self.engine, self.receiver.url,
-                                goes_on)
+                                continues)
 
     @contextlib.contextmanager
     def refused(self):
@@ -215,8 +215,8 @@ class TestMail(_AnyChannel, _Case):
         self.options = self.mail.options()
         super().begin()
 
-    def send(self, goes_on=lambda: True, engine=None):
-        return mail_digests.send(engine or self.engine, goes_on)
+    def send(self, continues=lambda: True, engine=None):
+        return mail_digests.send(engine or self.engine, continues)
 
     def refused(self):
         return mock.patch.object(mail, 'send', side_effect=mail.Unsent('no'))

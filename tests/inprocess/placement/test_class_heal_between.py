@@ -68,7 +68,7 @@ class _Between:
 
     def rival_gets_in(self, name, change):
         """Have something change while a rival stands still."""
-        goes_on = self.folder / 'goes_on'
+        continues = self.folder / 'continues'
         with futures.ThreadPoolExecutor(1) as pool:
             asked = pool.submit(self.nodes.try_claim, self.node,
                                 world.new_uuid(), name)
@@ -79,7 +79,7 @@ class _Between:
                     time.sleep(0.01)
                 change()
             finally:
-                goes_on.touch()
+                continues.touch()
             return asked.result().done
 
     def heal(self):

@@ -350,17 +350,17 @@ class TestProcesses(leases.TestCase):
 
         :returns: what is set once it is asked, and what lets it answer.
         """
-        begun, goes_on = threading.Event(), threading.Event()
-        self.addCleanup(goes_on.set)
+        begun, continues = threading.Event(), threading.Event()
+        self.addCleanup(continues.set)
         real = getattr(self.ironic, call)
 
         def hangs(uuid, *args, **kwargs):
             if uuid == node:
                 begun.set()
-                goes_on.wait()
+                continues.wait()
             real(uuid, *args, **kwargs)
         setattr(self.ironic, call, hangs)
-        return begun, goes_on
+        return begun, continues
 
     def start_crew(self):
         self.crew.start()
@@ -368,13 +368,13 @@ class TestProcesses(leases.TestCase):
 
     def test_slow_lease_holds_up_nobody_else(self):
         made = self.planned(6)
-        begun, goes_on = self.hang('write_lessee', self.node_of(made[0]))
+        begun, continues = self.hang('write_lessee', self.node_of(made[0]))
         self.at(1)
         self.start_crew()
         self._until(lambda: begun.is_set() and all(
             self.lease(lease).status is ACTIVE for lease in made[1:]))
         self.assert_status(leases.STATUS.STARTING, made[0])
-        goes_on.set()
+        continues.set()
         self._until_all_are(ACTIVE, made)
 
     def test_slow_end_holds_up_no_other_event(self):
@@ -385,7 +385,7 @@ class TestProcesses(leases.TestCase):
         self.work_at(1)
         for lease in ending:
             self.ironic.deploy(self.node_of(lease), world.new_uuid())
-        begun, goes_on = self.hang('undeploy', self.node_of(ending[0]))
+        begun, continues = self.hang('undeploy', self.node_of(ending[0]))
         self.at(4)
         self.start_crew()
         # NOTE: what waits for a node is looked at again by the clock.
@@ -394,7 +394,7 @@ class TestProcesses(leases.TestCase):
             and all(self.lease(lease).status is ACTIVE
                     for lease in starting)))
         self.assert_status(leases.STATUS.TERMINATING, ending[0])
-        goes_on.set()
+        continues.set()
         self._until_all_are(leases.STATUS.TERMINATED, ending)
 
     def test_claim_is_kept_while_its_lease_is_worked_on(self):

@@ -139,9 +139,9 @@ class TestLoop(world.TestCase):
     def test_long_task_is_told_to_end(self):
         begun, ended = threading.Event(), threading.Event()
 
-        def act(goes_on):
+        def act(continues):
             begun.set()
-            while goes_on():
+            while continues():
                 pass
             ended.set()
         made = loop.Loop('work', [loop.Task(act), self._task('b')])

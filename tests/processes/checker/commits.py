@@ -67,7 +67,7 @@ def wrong(told: history.History) -> Iterator[tuple[float, str, str]]:
 
 
 def _chain(told: history.History, entries: list[_Entry],
-           goes_on: bool) -> Iterator[str]:
+           continues: bool) -> Iterator[str]:
     """Return what is wrong about the entries of a lease, as they came."""
     first: dict[int, _Entry] = {}
     for entry in entries:
@@ -94,7 +94,7 @@ def _chain(told: history.History, entries: list[_Entry],
                 > told.at(before['end_date']) + _GRAIN):
             yield (f'it ended at {entry["ended_at"]}, and was told to end at '
                    f'{before["end_date"]}')
-    if not goes_on and terms is not None:
+    if not continues and terms is not None:
         yield f'there is no commit that it has ended: {terms}'
 
 

@@ -83,7 +83,7 @@ def class_limits_unseen() -> None:
 def limits_before_lock() -> None:
     """A limit is looked at before the lock that others wait for."""
     check = feature._Part.write
-    queue_up = db_claims.queue_up
+    lock_projects = db_claims.lock_projects
 
     def early(part: Any, connection: Any) -> None:
         check(part, connection)
@@ -91,9 +91,9 @@ def limits_before_lock() -> None:
                 write.after.project_id for write, _ in part.writes}),
                 (reservation_limits.RESERVATIONS, {
                     each.project_id for each in part.made})):
-            queue_up(connection, kind, projects, part.change.planned_at)
+            lock_projects(connection, kind, projects, part.change.planned_at)
     change.db_claims = types.SimpleNamespace(  # type: ignore[assignment]
-        queue_up=lambda *arguments: None)
+        lock_projects=lambda *arguments: None)
     feature._Part.write = early  # type: ignore[method-assign]
 
 

@@ -175,12 +175,12 @@ def _demands(task: task_module.Task, least: Sequence[int]
              ) -> list[bookings.Demand]:
     """Return demands for as many hosts as the limits allow."""
     after, snapshot = task.after, task.snapshot
-    mosts = task.mosts({each.id: count for each, count in zip(
+    maximums = task.maximums({each.id: count for each, count in zip(
         after.reservations, least, strict=True)})
     begin = max(after.start, snapshot.now)
     return [task.limited(lease_demands.of(
         each.id, instants.instant(begin), instants.instant(after.end),
-        count, mosts[each.id], snapshot.eligible(task.wanted[each.id])
+        count, maximums[each.id], snapshot.eligible(task.wanted[each.id])
         & ~snapshot.host_set.mask(task.returned(each)),
         task.margin, snapshot.host_set.mask(
             booking.node_uuid for booking in each.bookings),

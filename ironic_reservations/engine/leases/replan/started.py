@@ -59,12 +59,12 @@ def plan(task: task_module.Task) -> task_module.Replanned:
     staying = [_staying(task, row) for row in usable
                if task.after.end > row.ends_at]
     units, moving = unusable.overtaken(task, lost, kept)
-    mosts = task.mosts({each.id: max(each.least, sum(
+    maximums = task.maximums({each.id: max(each.least, sum(
         row.reservation_id == each.id for row in kept))
         for each in task.after.reservations})
     growing = [demand for each in task.after.reservations
                if (demand := _growing(task, each, kept, ended,
-                                      mosts[each.id])) is not None]
+                                      maximums[each.id])) is not None]
     # A node that is given back is occupied until it is clean.
     free = task.free.adding([*_leaving(task, ended),
                              *_keeping(task, usable)])

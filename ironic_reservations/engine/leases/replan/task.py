@@ -201,7 +201,7 @@ class Task:
         return self.project.permits_change(moved._counted(counts),
                                            self.before)
 
-    def mosts(self, counts: Mapping[str, int]) -> dict[str, int]:
+    def maximums(self, counts: Mapping[str, int]) -> dict[str, int]:
         """Return the largest number that the limits allow, by reservation.
 
         :param counts: the least number for each reservation.

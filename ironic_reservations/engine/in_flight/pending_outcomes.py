@@ -33,7 +33,7 @@ class _Kept:
     write: Callable[[], object]
 
 
-class Unwritten:
+class PendingOutcomes:
     """The outcomes of requests that this process has yet to write.
 
     Their number does not grow while the database is down, since no request is
