@@ -88,7 +88,7 @@ def _lets_pass(method: str, path: str, query: str, body: bytes,
     return look is None or look.kind not in kinds
 
 
-def _check(look: routes.Look | None, method: str, content_type: str,
+def _check(look: routes.Classification | None, method: str, content_type: str,
            body: bytes) -> None:
     """Raise if the guard refuses the body of a request to everybody."""
     if look is None:

@@ -236,7 +236,7 @@ class _Consumers(_TestCase):
             self.client.delete_allocations(consumer)
         fresh = consumers.fresh
         self.useFixture(world.fixtures.MonkeyPatch(
-            'ironic_reservations.features.placement.consumers.fresh',
+            'ironic_reservations.features.placement.holds.consumers.fresh',
             lambda: stuck.pop() if len(stuck) > left else fresh()))
         while stuck:
             left = len(stuck) - 1
