@@ -41,10 +41,10 @@ _application: wsgi.Application | None = None
 def application(environ: wsgi.Environ,
                 start_response: wsgi.StartResponse) -> Iterable[bytes]:
     """Serve a request."""
-    return _application()(environ, start_response)
+    return _built_once()(environ, start_response)
 
 
-def _application() -> wsgi.Application:
+def _built_once() -> wsgi.Application:
     global _application
     if _application is None:
         with _lock:

@@ -85,7 +85,7 @@ class TestDatabaseClock(testtools.TestCase):
             lambda: clock.utc_now() + ahead * SECOND)
 
     def looked(self, told):
-        told._looking.join(300)
+        told._measuring.join(300)
 
     def assert_right(self, now, begun, late=0.0):
         """It is a time since then, less what an answer may be late."""

@@ -64,7 +64,7 @@ class HandoverTestCase(handed_over.HandedOverTestCase):
             lease = self.lent(node)
             self.act(node, 'before')
             self.make_anew(node)
-            lent.append((node, lease, self.whole(node)))
+            lent.append((node, lease, {**self.whole(node), 'lessee': None}))
             if again:
                 self.wait_for(lambda node=node: self.node(
                     node.uuid)['lessee'] is not None)
