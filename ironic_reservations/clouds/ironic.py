@@ -193,9 +193,10 @@ class Ironic:
         :returns: ``None`` if Ironic shows no such node.
         :raises Forbidden: the caller may not see nodes.
         """
-        if '/' in ident or ident in ('', '.', '..'):
+        if ('/' in ident or ident in ('', '.', '..')
+                or ident.startswith('__')):
             # No node has such a name, and Ironic would treat it as a path,
-            # even if it is quoted.
+            # even if it is quoted, or as an attribute.
             return None
         status, body = self._get(f'/v1/nodes/{parse.quote(ident, safe="")}'
                                  f'?fields={_FIELDS}')

@@ -138,7 +138,8 @@ class TestIronic(testtools.TestCase):
     def test_path_is_no_name(self):
         """Ironic takes %2F for a slash, and shows what is there."""
         client = self._client({})
-        for ident in ('aa/', 'aa/ports', '../nodes/aa', '', '.', '..'):
+        for ident in ('aa/', 'aa/ports', '../nodes/aa', '', '.', '..',
+                      '__class__'):
             self.assertIsNone(client.node(ident), ident)
         self.assertEqual([], self.nodes.asked)
 
