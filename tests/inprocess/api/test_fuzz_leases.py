@@ -20,6 +20,7 @@ from typing import Any
 import testscenarios
 
 from ironic_reservations.api import versions
+from tests.inprocess.api import asking
 from tests.inprocess.api import fuzzing
 from tests.inprocess.api import world
 
@@ -48,7 +49,7 @@ class TestNeverA500(testscenarios.WithScenarios, fuzzing.FuzzCase):
         if mode is fuzzing.POSITIVE
         or operation not in ('show_host', 'delete_host')]
 
-    version = {versions.HEADER: 'reservation 1.0'}
+    version = {versions.HEADER: asking.since(versions.MAXIMUM)}
 
     def test_answers_are_as_described(self) -> None:
         """No answer is a 500 or differs from the description."""
