@@ -105,7 +105,7 @@ OTHERWISE: Mapping[str, frozenset[str]] = {
     'in_flight_requests.prolong_unknown': frozenset({'token'}),
     # What Ironic says, the newest of it: no decision, and no booking.
     'nodes.update_facts': frozenset({'uuid', 'observed_at'}),
-    'nodes.mark_uncertain': frozenset({'uuid', 'observed_at'}),
+    'nodes.mark_stale': frozenset({'uuid', 'observed_at'}),
     # The condition says that all of the window is over still.
     'maintenance.rows.delete_many': frozenset({'id', 'ends_at', 'updated_at'}),
     # The node itself goes, in the generation that was read.

@@ -66,8 +66,8 @@ def take(connection: sa.Connection, name: str, owner: str,
 
 
 def lock_projects(connection: sa.Connection, kind: str,
-             project_ids: Iterable[str | None],
-             now: datetime.datetime) -> None:
+                  project_ids: Iterable[str | None],
+                  now: datetime.datetime) -> None:
     """Serialize transactions by project, until the end of this one.
 
     This is for limits that are counted before a row is written, when there is

@@ -715,8 +715,8 @@ def update_facts(connection: sa.Connection,
          for node in nodes])
 
 
-def mark_uncertain(connection: sa.Connection, uuid: str,
-          now: datetime.datetime) -> None:
+def mark_stale(connection: sa.Connection, uuid: str,
+               now: datetime.datetime) -> None:
     """Clear the state of an available node until Ironic is read again.
 
     :param now: answers to queries before this time do not restore the state.

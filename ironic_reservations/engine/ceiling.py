@@ -49,7 +49,8 @@ class Ceiling:
         """
 
     def maximums(self, requests: Sequence[leases.LeaseReservationRequest],
-              begin: datetime.datetime, end: datetime.datetime) -> list[int]:
+                 begin: datetime.datetime, end: datetime.datetime
+                 ) -> list[int]:
         """Return the largest allowed number of each reservation.
 
         :raises LeaseLimit: the minimum numbers exceed a limit.

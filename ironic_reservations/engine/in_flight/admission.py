@@ -548,12 +548,12 @@ def _close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
             return change.Planned(not gone)
         closing = change.Change(
             now, difference.Difference(seen.of_nodes([known])), opaque=True)
-        mark_outdated = functools.partial(
-            db_nodes.mark_uncertain, uuid=admitted.node_uuid, now=now)
+        mark_stale = functools.partial(
+            db_nodes.mark_stale, uuid=admitted.node_uuid, now=now)
         if gone:
             # The process that has deleted the row has a newer answer of
             # Ironic.
-            closing.statements.append(mark_outdated)
+            closing.statements.append(mark_stale)
             return change.Planned(False, closing)
         closing.first.append(check_there)
         if shown is not None:
@@ -562,7 +562,7 @@ def _close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
                 now=shown.asked_at))
         elif succeeded:
             # The mirror is outdated until the next poll.
-            closing.statements.append(mark_outdated)
+            closing.statements.append(mark_stale)
         if uses:
             closing.events = [change.Used(admitted.node_uuid, succeeded or (
                 node is not None and node_condition.occupied(node)))]

@@ -140,7 +140,7 @@ class Admission:
             # There are hosts, so a limit of the project is in the way;
             # this raises it.
             self._project.maximums(request.reservations, first,
-                                starts.at(first).end)
+                                   starts.at(first).end)
         return self._place(first, outcome)
 
     def _beside(self, others: ladder.Others) -> Place | None:

@@ -165,7 +165,8 @@ class Project(ceiling.Ceiling):
                 used=self._count, asked=1)
 
     def maximums(self, requests: Sequence[leases.LeaseReservationRequest],
-              begin: datetime.datetime, end: datetime.datetime) -> list[int]:
+                 begin: datetime.datetime, end: datetime.datetime
+                 ) -> list[int]:
         """See the base class."""
         maximums = [requested.most for requested in requests]
         for kind in self._kinds:

@@ -180,8 +180,8 @@ def _make_way(engine: Engine, loose: _FlexibleLeases, free: timeline.Timeline,
     if opened:
         starts.insert(0, found.start)
     if not _CombinedLimits(engine, loose.snapshot.now, asked,
-                     [lease for lease, _ in moved],
-                     found.start).permit(dict(enumerate(starts))):
+                           [lease for lease, _ in moved],
+                           found.start).permit(dict(enumerate(starts))):
         return None
     there = {each.id: each for row in found.plan.draft.rows for each in row
              if each.id in found.starts}

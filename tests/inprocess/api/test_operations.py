@@ -93,7 +93,7 @@ class TestOtherHistory(testtools.TestCase):
                               served.clock())
         dump = gone_back.Dump(database)
         with database.write() as opened:
-            nodes.mark_uncertain(opened, UUID, served.clock())
+            nodes.mark_stale(opened, UUID, served.clock())
         cache.snapshot(database, served.clock())
         self.assertIn(_OTHERS + b'0.0', self._counted(served))
         checked = health.Database(served.engine)

@@ -48,7 +48,7 @@ class _Behind:
         with self.world.engine.database.write() as connection:
             for kind in ('leases', 'reservations'):
                 db_claims.lock_projects(connection, kind, (leasing.PROJECT,),
-                                   self.world.clock())
+                                        self.world.clock())
 
     def meet(self, module, ask):
         """Have the second ask right before the first writes.

@@ -223,7 +223,7 @@ _WRITERS = {
     'migration_turn._is_mine_after', 'migration_turn._read_row',
     'migration_turn._renew', 'no_show.rows.begin', 'no_show.rows.finish',
     'node_windows.delete_of_node', 'node_windows.write', 'nodes.',
-    'nodes._advance', 'nodes.delete_node', 'nodes.mark_uncertain',
+    'nodes._advance', 'nodes.delete_node', 'nodes.mark_stale',
     'nodes._insert_if_certain', 'nodes.insert_in_any_case',
     'nodes.update_facts', 'reservations.', 'reservations.delete',
     'reservations.delete_void', 'reservations.insert', 'reservations.update',

@@ -234,8 +234,8 @@ class TestLateCopy(timelines.TestCase):
             for count in range(4, 6):
                 with self.engine.database.write() as connection:
                     db_claims.lock_projects(connection, 'leases',
-                                       map(str, range(count)),
-                                       self.world.clock())
+                                            map(str, range(count)),
+                                            self.world.clock())
                 self._hours_pass(2)
                 sweep.sweep(self.engine)
                 self.assertEqual(set(), set(self.world.claims()))
@@ -265,7 +265,7 @@ class TestLateCopy(timelines.TestCase):
         def lock_projects():
             with database.write() as connection:
                 db_claims.lock_projects(connection, 'leases', ('k',),
-                                   self.world.clock())
+                                        self.world.clock())
         lock_projects()
         there = self._queues()
         self._hours_pass(2)
