@@ -71,12 +71,15 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
             documents[wanted] = _read(engine, node_uuid, wanted)
         return documents[wanted]
 
-    def is_of_deleted(known: handovers.Handover) -> bool:
-        # Acts on the node that had this uuid before leave nothing to put back.
-        return (known.document is not None
-                and not handovers.DEPLOYING.issuperset(acts)
-                and enrolled_at() is not None
-                and not known.document.is_of(enrolled_at()))
+    def as_lent(known: handovers.Handover) -> handovers.Handover:
+        if (known.document is None or handovers.DEPLOYING.issuperset(acts)
+                or enrolled_at() is None
+                or known.document.is_of(enrolled_at())):
+            return _with_parts(known, parts, read)
+        # The node was made anew. The earlier acts stay, since the answer to
+        # one may be missing, and it may still reach the new node.
+        return dataclasses.replace(known, document=read(
+            parts | handovers.parts_of(known.acts)))
 
     def plan() -> change.Planned[handovers.Handover | None]:
         now = engine.clock()
@@ -102,12 +105,11 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
         if (reserved is not None and known is None
                 and handovers.DEPLOYING.issuperset(acts)):
             return change.Planned(None)
-        if known is None or is_of_deleted(known):
+        if known is None:
             after = handovers.first(node_uuid, holder.uuid, read(parts), acts,
                                     settles_at, not within)
         else:
-            after = _with_parts(known, parts, read).after(acts, settles_at,
-                                                          not within)
+            after = as_lent(known).after(acts, settles_at, not within)
 
         def write_rows(connection: sa.Connection) -> None:
             # NOTE: neither ends any more as if nothing had happened.

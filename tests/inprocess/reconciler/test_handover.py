@@ -68,6 +68,20 @@ class TestActs(leases.TestCase):
         self.assertEqual(made, self._handover())
         self.assertEqual(['/extra/a'], [*made.acts])
 
+    def test_act_under_way_was_forgotten_where_a_node_was_made_anew(
+            self) -> None:
+        """It had no answer, and may still reach the node with that uuid."""
+        before = acted.write(self.engine, self.node, ('/extra/a',), within=66)
+        assert before is not None
+        self.ironic.change(self.node, enrolled_at='2027-01-01T00:00:00+00:00')
+        after = acted.write(self.engine, self.node, ('/extra/b',))
+        assert after is not None and after.document is not None
+        self.assertEqual('2027-01-01T00:00:00+00:00',
+                         after.document.node['created_at'])
+        self.assertEqual({'/extra/a', '/extra/b'}, after.acts)
+        self.assertFalse(after.settled)
+        self.assertLess(before.settles_at, after.settles_at)
+
     def test_media_that_ironic_refused_keep_no_node(self) -> None:
         """One refused request kept a node of such a driver for ever."""
         acted.write(self.engine, self.node, ('vmedia',))
