@@ -88,9 +88,9 @@ def next_step(context: lease_context.Context, booking: leases.NodeBooking,
     if step.corrections:
         try:
             handover = _put_back(context, booking, handover, step.corrections)
+        except _Locked:
+            raise
         except ironic_client.Refused as exc:
-            if exc.status == _CONFLICT and _is_locked(context, booking):
-                raise
             step = handover_steps.next_step(view, node, handover, now,
                                             str(exc).rstrip('.'))
         else:
@@ -112,7 +112,7 @@ def _put_back(context: lease_context.Context, booking: leases.NodeBooking,
     refused: list[ironic_client.Refused] = []
     for each in corrections:
         try:
-            context.put_back(booking, each)
+            _send(context, booking, each)
         except ironic_client.Refused as exc:
             if not each.needless_if_refused or exc.status == _CONFLICT:
                 # NOTE: the others do not depend on it.
@@ -125,8 +125,31 @@ def _put_back(context: lease_context.Context, booking: leases.NodeBooking,
                 handover, acts=handover.acts - {each.cleared})
             _write(context.engine, before, handover)
     if refused:
-        raise refused[0]
+        raise next((exc for exc in refused if isinstance(exc, _Locked)),
+                   refused[0])
     return handover
+
+
+class _Locked(ironic_client.Refused):
+    """The node is locked, so the refusal is not final."""
+
+
+def _send(context: lease_context.Context, booking: leases.NodeBooking,
+          each: correction.Correction) -> None:
+    """Send a correction; twice, if the node was locked for a moment only.
+
+    :raises Refused: the correction is refused for good.
+    """
+    for is_last in (False, True):
+        try:
+            context.put_back(booking, each)
+        except ironic_client.Refused as exc:
+            if exc.status == _CONFLICT and _is_locked(context, booking):
+                raise _Locked(exc.status, 'the node is locked') from exc
+            if is_last or exc.status != _CONFLICT:
+                raise
+        else:
+            return
 
 
 def _is_locked(context: lease_context.Context,

@@ -137,6 +137,25 @@ class TestActs(leases.TestCase):
         self.soon()
         self.assert_status(leases.STATUS.TERMINATED, self.made)
 
+    def test_lock_that_was_gone_a_moment_later_flagged_the_lease(
+            self) -> None:
+        """The refusal was taken for final, and the node kept for ever."""
+        fields = self.ironic.fields[self.node] = {'boot_interface': 'pxe'}
+        acted.write(self.engine, self.node, ('/boot_interface',))
+        fields['boot_interface'] = 'his'
+        real, refusals = self.ironic.put_back, [ironic.Refused(409, 'locked')]
+
+        def put_back(*asked):
+            if refusals:
+                raise refusals.pop()
+            real(*asked)
+        self.patch(self.ironic, 'put_back', put_back)
+        self.work_at(4)
+        self.assertFalse(self.lease(self.made).degraded)
+        self.soon()
+        self.assert_status(leases.STATUS.TERMINATED, self.made)
+        self.assertEqual('pxe', fields['boot_interface'])
+
     def _settles(self):
         return self._handover().settles_at - self.world.clock()
 
