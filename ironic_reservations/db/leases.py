@@ -35,6 +35,7 @@ from ironic_reservations.model import leases
 _s = tables.leases.c
 _l = tables.lease_reservations.c
 _e = tables.lease_events.c
+_r = tables.reservations.c
 _LEASE = store.Rows(
     leases.Lease, tables.leases, 'the lease', as_read=('id', 'generation'),
     changing=('generation', 'name', 'start', 'end', 'before_end', 'status',
@@ -202,12 +203,17 @@ def read_forgettable(connection: sa.Connection, before: datetime.datetime,
                      limit: int) -> list[leases.Lease]:
     """Return leases that ended before an instant, the oldest first."""
     # SELECT ... FROM leases WHERE status = 'TERMINATED' AND updated_at < ?
-    #   AND due_at IS NULL ORDER BY updated_at LIMIT ?
-    # A lease that is due still has work to be done.
+    #   AND due_at IS NULL AND NOT EXISTS (SELECT ... FROM reservations
+    #   JOIN lease_reservations ... WHERE lease_id = leases.id)
+    #   ORDER BY updated_at LIMIT ?
+    # A lease that is due still has work to be done, and one that still has a
+    # node is not over, with any status.
     return _whole(connection, connection.execute(
         sa.select(*_COLUMNS)
         .where(_s.status == leases.LeaseStatus.TERMINATED.value,
-               _s.updated_at < before, _s.due_at.is_(None))
+               _s.updated_at < before, _s.due_at.is_(None),
+               ~sa.exists().where(_r.lease_reservation_id == _l.id,
+                                  _l.lease_id == _s.id))
         .order_by(_s.updated_at, _s.id).limit(limit)))
 
 

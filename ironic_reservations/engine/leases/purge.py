@@ -13,7 +13,7 @@
 """Delete leases that ended long ago.
 
 Their usage stays in ``lease_usage``.  Each batch is one short transaction; of
-two processes that delete the same batch, the second gets a conflict.
+two processes that delete the same batch, the second reads the next one.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from oslo_log import log
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
 
 LOG = log.getLogger(__name__)
 
@@ -48,21 +49,19 @@ def purge(engine: Engine, before: datetime.datetime, limit: int) -> int:
     """Delete leases that ended before an instant, the oldest first.
 
     :param limit: the maximum number of leases to delete.
-    :returns: the number of deleted leases.
+    :returns: the number of deleted leases; 0 if there are no more.
+    :raises Contention: other requests changed the leases at each attempt.
     """
-    with engine.database.read() as connection:
-        over = db_leases.read_forgettable(connection, before, limit)
-    # A lease that still has a node is not over, with any status.
-    over = [lease for lease in over if not lease.bookings]
-    if not over:
-        return 0
-    try:
-        with engine.database.write() as connection:
-            if not db_leases.delete_many(connection, over):
-                raise db_connection.Conflict('a lease has changed meanwhile')
-    except db_connection.Conflict as exc:
-        LOG.debug('Leases that are over are forgotten later: %s', exc)
-        return 0
-    LOG.info('Forgot %(count)d leases that were over before %(before)s',
-             {'count': len(over), 'before': before.isoformat()})
-    return len(over)
+    def attempt() -> int:
+        with engine.database.read() as connection:
+            over = db_leases.read_forgettable(connection, before, limit)
+        if over:
+            with engine.database.write() as connection:
+                if not db_leases.delete_many(connection, over):
+                    raise db_connection.Conflict('a lease has changed')
+        return len(over)
+    deleted = retry.until_committed(attempt, repeatable=True)
+    if deleted:
+        LOG.info('Deleted %(count)d leases that were over before %(before)s',
+                 {'count': deleted, 'before': before.isoformat()})
+    return deleted

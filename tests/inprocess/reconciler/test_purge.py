@@ -136,21 +136,25 @@ class TestPurge(leases.TestCase):
         self.assertEqual((0, before[1]), (self.rows(), self.usage()))
 
     def test_of_two_at_once_one_deletes(self):
-        """Who comes second finds it changed, and counts nothing twice."""
+        """The second finds it changed, and counts nothing twice.
+
+        It stopped there, and the command with it: older leases were left.
+        """
         self.days(91)
         whole = db_leases.delete_many
 
         def beaten(connection, over):
-            with mock.patch.object(db_leases, 'delete_many', whole):
-                return whole(connection, [dataclasses.replace(
-                    each, generation=each.generation - 1) for each in over])
+            tried.append(over)
+            return whole(connection, over if len(tried) > 1 else [
+                dataclasses.replace(each, generation=each.generation - 1)
+                for each in over])
+        tried = []
         with mock.patch.object(db_leases, 'delete_many', beaten):
-            self.assertEqual(0, purge.purge_expired(self.engine))
-        self.assertEqual(1, purge.purge_expired(self.engine))
+            self.assertEqual(1, purge.purge_expired(self.engine))
         self.assertEqual(1, len(self.usage()))
 
     def test_one_that_has_a_node_still_is_left(self):
-        """Whatever its status says; nothing is deleted beside it either."""
+        """With any status; a whole batch of them is not in the way."""
         self.execute(sa.insert(tables.reservations).values(
             uuid='left', node_uuid=self.node, created_at=self.made.start,
             starts_at=self.made.start, expires_at=self.made.end,
@@ -158,15 +162,24 @@ class TestPurge(leases.TestCase):
             lease_reservation_id=self.made.reservations[0].id))
         self.assertEqual(0, self.purged(91))
         self.assert_status(leases.STATUS.TERMINATED, self.made)
+        self.over('later')
+        now = self.engine.clock()
+        self.assertEqual([1, 0], [
+            purge.purge(self.engine, now, 1) for _ in range(2)])
+        self.assert_status(leases.STATUS.TERMINATED, self.made)
+
+    def over(self, *ids):
+        """Write leases that are over and have no reservations."""
+        self.execute(*(sa.insert(tables.leases).values(
+            id=each, generation=1, name='x', starts_at=self.made.start,
+            ends_at=self.made.end, status='TERMINATED', degraded=False,
+            created_at=self.made.created_at,
+            updated_at=self.made.end + datetime.timedelta(days=1),
+            attempts=0) for each in ids))
 
     def test_batch_bounds_what_a_transaction_deletes(self):
         """Three are over; two are forgotten, then the last."""
-        self.execute(*(sa.insert(tables.leases).values(
-            id=f'lease-{number}', generation=1, name='x',
-            starts_at=self.made.start, ends_at=self.made.end,
-            status='TERMINATED', degraded=False,
-            created_at=self.made.created_at, updated_at=self.made.created_at,
-            attempts=0) for number in range(2)))
+        self.over('a', 'b')
         self.days(91)
         now = self.engine.clock()
         self.assertEqual([2, 1, 0], [
