@@ -133,6 +133,11 @@ class WindowsTestCase(unittest.TestCase):
                          self.found(window, lease))
         self.assertEqual([], self.found(window, wrote(
             30, maintenance=True, maintenance_reason=OURS), lease))
+        shown = dataclasses.replace(booked(40, 45, 65), method='GET')
+        self.assertEqual([], self.found(window, shown, dataclasses.replace(
+            lease, answer=leased(56, 66, 80, made=55).answer)))
+        self.assertEqual(['promised across maintenance'], self.found(
+            window, shown, lease))
 
     def test_a_lease_that_was_there_before(self) -> None:
         """It is moved, or flagged, a little later."""

@@ -15,7 +15,7 @@
 
 An answer that shows a window makes it sure on its nodes from the moment when
 the client had the answer, until somebody sends what ends it, or deletes one
-of its nodes.
+of its nodes, or the last answer before one that shows other dates.
 """
 
 from __future__ import annotations
@@ -62,15 +62,29 @@ def find(told: history.History) -> list[Sure]:
     writes = [each for each in told.exchanges if not each.refused and (
         each.method == 'DELETE' and each.path.startswith(f'{WINDOWS}/')
         or each.op in ('operate-delete', 'operate-enroll'))]
+    shown: dict[tuple[str, str], list[tuple[history.Exchange, str]]] = {}
     found = []
     for each in told.exchanges:
         if not each.done or each.dry:
             continue
         for window in windows_in(each.answer):
             for node in window['nodes']:
+                shown.setdefault((window['uuid'], node['node_uuid']),
+                                 []).append((each, node['starts_at']))
                 if node['state'] != 'over':
                     found.append(_sure(told, each, window, node, writes))
-    return found
+    return [dataclasses.replace(each, end=min(each.end, _last_shown(
+        told, each, shown[each.window, each.node]))) for each in found]
+
+
+def _last_shown(told: history.History, sure: Sure,
+                shown: list[tuple[history.Exchange, str]]) -> float:
+    """Return until when no answer shows that a window starts otherwise."""
+    others = [by.got for by, starts in shown if sure.begin < by.got
+              and told.at(starts) != sure.starts]
+    return max((by.sent for by, starts in shown
+                if told.at(starts) == sure.starts and by.got < min(others)),
+               default=sure.begin) if others else sure.ends
 
 
 def windows_in(answer: Any) -> list[dict[str, Any]]:
