@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""Whether the checker finds what is broken on purpose.
+"""Whether the checker finds what is broken on purpose, by its rule.
 
 ``python -m tests.processes.mutants`` lets a storm go over each mutation, the
 one that shows it soonest, and tells what was found.  With ``--full`` it is the
@@ -62,6 +62,7 @@ def main(argv: list[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, storm.end)
     wrong = 0
     for name in chosen.mutation:
+        rule = mutations.every()[name].found_as
         best = mutations.every()[name].best
         if chosen.full:
             best = dataclasses.replace(best, mix=mix.Mix.of_all(),
@@ -75,12 +76,13 @@ def main(argv: list[str] | None = None) -> int:
             report = storm.run(storm.Options(
                 kind, chosen.seconds or best.seconds, chosen.seed,
                 None if chosen.whole else name, placement=best.placement,
-                first=True, mix=best.mix), folder)
+                first=rule, mix=best.mix), folder)
         rules = collections.Counter(each.rule for each in report.found)
-        wrong += bool(rules) is chosen.whole
-        print(f'{name}: {dict(rules) or "NOT FOUND"} after '
-              f'{report.lasted:.0f} s, {kind}'
-              f'{" with Placement" if best.placement else ""}, '
+        wrong += bool(rules) if chosen.whole else rule not in rules
+        missed = '' if chosen.whole or rule in rules else (
+            f'NOT FOUND as {rule!r}, ')
+        print(f'{name}: {missed}{dict(rules)} after {report.lasted:.0f} s, '
+              f'{kind}{" with Placement" if best.placement else ""}, '
               f'seed {chosen.seed}', flush=True)
         if chosen.full:
             print(f'    {report.judged()}', flush=True)

@@ -87,7 +87,7 @@ class Options:
     :ivar restart_database: whether our tables are on a database server of the
         storm's own, which is restarted.
     :ivar placement: whether there is a Placement, with compute hosts.
-    :ivar first: whether the first finding ends it.
+    :ivar first: the rule whose first finding ends it.
     :ivar within: how long it may take until there is quiet, in seconds.
     :ivar mix: what it is made of.
     :ivar beside: a checkout of the previous release, which is run, too.
@@ -102,7 +102,7 @@ class Options:
     mutation: str | None = None
     restart_database: bool = False
     placement: bool = False
-    first: bool = False
+    first: str | None = None
     within: float = aftermath.WITHIN
     mix: mixes.Mix = dataclasses.field(default_factory=mixes.Mix.of_all)
     beside: pathlib.Path | None = None
@@ -286,7 +286,7 @@ def run(options: Options, folder: pathlib.Path) -> Report:
                 if person.project not in owners][:_HOLDERS] if (
                     mix.lives.get('act')) else []
             aftermath.Aftermath(there, operator, written,
-                                options.within, options.first,
+                                options.within, options.first is not None,
                                 options.seconds >= _LONG, holders).run()
         lasted = time.monotonic() - began
     # NOTE: nobody writes to a file that is closed, or that is another by then.
@@ -319,7 +319,8 @@ def _rages(options: Options, folder: pathlib.Path, seconds: float) -> bool:
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         time.sleep(min(left, _LOOK_EVERY))
-        if options.first and findings.judge(_read(folder)):
+        if options.first and any(each.rule == options.first for each
+                                 in findings.judge(_read(folder))):
             return True
     return False
 
