@@ -61,14 +61,14 @@ class AuditTrail:
 
         :param action: an action of CADF: ``create``, ``update``, ``delete``,
             ``allow``, ``deny``.
-        :param kind: the kind the kind the kind of the target: ``reservation``,
+        :param kind: the kind of the target: ``reservation``,
             ``lease``, ``host``, ``host_property``, ``maintenance``,
             ``calendar_token``, ``node`` or ``allocation``.
-        :param ident: the id the id the id of the target; never a proof.
+        :param ident: the id of the target; never a proof.
         :param who: the caller; ``None``: no caller.
         :param status: the status of the answer, if there is one.
-        :param code: the code the code the code of the refusal, or the reason
+        :param code: the code of the refusal, or the reason
             of the act.
-        :param address: the address the address the address of the client.
+        :param address: the address of the client.
         :param name: the act in detail, such as the method and the path.
         """

@@ -112,7 +112,7 @@ class Write(Generic[_A]):
 class Rehoused:
     """Bookings that have moved from hosts on which they could not start.
 
-    :ivar reservation_ids: the ids the ids the ids of their lease reservations.
+    :ivar reservation_ids: the ids of their lease reservations.
     """
 
     reservation_ids: frozenset[str]

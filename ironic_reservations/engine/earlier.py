@@ -103,17 +103,18 @@ def read(engine: Engine, connection: sa.Connection, key: Key,
 
 
 def of_request(kind: str, project_id: str | None, key: str,
-               asked: object | Mapping[str, Any]) -> Key:
+               asked: object | Mapping[str, Any],
+               computed: Collection[str] = ()) -> Key:
     """Return the identity that a client has given to its request.
 
-    :param kind: the kind the kind the kind of the resource.
+    :param kind: the kind of the resource.
     :param key: the key that the client has sent.
     :param asked: the request: a dataclass, or the body of the client.
+    :param computed: the fields that differ between copies of the request.
     """
-    # Unset fields are left out, so digests survive new fields of a later
-    # release.
     fields: Mapping[str, Any] = asked if isinstance(asked, Mapping) else {
-        name: value for name, value in vars(asked).items() if value}
+        name: value for name, value in _given(asked).items()
+        if name not in computed}
     return Key(kind, sha256([project_id, 'key', key]), sha256(fields))
 
 
@@ -129,4 +130,12 @@ def sha256(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    return (sorted(value) if isinstance(value, Collection) else str(value))
+    if dataclasses.is_dataclass(value):
+        return _given(value)
+    return sorted(value) if isinstance(value, Collection) else str(value)
+
+
+def _given(asked: Any) -> dict[str, Any]:
+    # Digests survive the fields that a later release adds.
+    return {field.name: value for field in dataclasses.fields(asked)
+            if (value := getattr(asked, field.name)) != field.default}

@@ -54,7 +54,7 @@ def first(now: timeline.Timeline, nodes: Sequence[int], start: int, end: int,
           ) -> tuple[int, plans.Plan] | plans.Refusal | None:
     """Find the first of some nodes that can be taken.
 
-    :param nodes: the nodes the nodes the nodes in the order of preference.
+    :param nodes: the nodes in the order of preference.
     :param ordered: whether the order matters; otherwise any of them will do.
     :returns: the node and the plan; ``None`` if there are no nodes.
     """

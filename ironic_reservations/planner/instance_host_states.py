@@ -128,7 +128,7 @@ def promise(row: leases.NodeBooking,
             eligible: int) -> bookings.Booking:
     """Return the booking of an instance on a compute host.
 
-    :param number: the number the number the number of the host.
+    :param number: the number of the host.
     :param margin: for cleaning, in microseconds, on a node of Ironic.
     :param eligible: the set of suitable hosts, with or without this one.
     """

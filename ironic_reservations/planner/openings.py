@@ -31,7 +31,7 @@ def first_start(now: timeline.Timeline, demand: bookings.Demand,
                 latest: int, grain: int = 1) -> int | None:
     """Return the earliest start at which a demand fits, from its own start on.
 
-    :param demand: a demand a demand a demand for whole hosts.
+    :param demand: a demand for whole hosts.
     :param latest: the latest possible start.
     :param grain: starts are a multiple of it.
     :returns: ``None`` if there is none until then.
@@ -49,7 +49,7 @@ def last_start(now: timeline.Timeline, demand: bookings.Demand,
                earliest: int) -> int | None:
     """Return the latest start at which a demand fits, before its own start.
 
-    :param demand: a demand a demand a demand for whole hosts.
+    :param demand: a demand for whole hosts.
     :param earliest: the earliest possible start.
     :returns: ``None`` if there is none from then on.
     """
@@ -81,7 +81,7 @@ def _first(spans: Sequence[tuple[int, int]], least: int) -> int | None:
 def longest(now: timeline.Timeline, demand: bookings.Demand) -> int | None:
     """Return the latest end with which a demand fits at its own start.
 
-    :param demand: a demand a demand a demand for whole hosts.
+    :param demand: a demand for whole hosts.
     :returns: the latest end, including the time for cleaning; ``None`` if the
         demand does not fit at all.
     """

@@ -40,7 +40,7 @@ class NodeRequest:
     :ivar class_name: the class in Placement that the resource class has to
         match.
     :ivar forbidden: traits that the node must not have.
-    :ivar uuid: the uuid the uuid the uuid of the reservation, if the client
+    :ivar uuid: the uuid of the reservation, if the client
         has chosen it.
     :ivar expires_at: the requested end of the reservation.
     :ivar ttl: the requested lifetime in seconds; without both, the default is
@@ -74,7 +74,7 @@ class Snapshot:
     :ivar until: the end of the use of the node; ``None``: unknown.
     :ivar barred: nodes that may be used only with a reservation or a lease,
         which the request does not have.
-    :ivar unheld: the reasons the reasons the reasons why nodes could not be
+    :ivar unheld: the reasons why nodes could not be
         held in Placement.
     """
 

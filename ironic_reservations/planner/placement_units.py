@@ -30,7 +30,7 @@ class Unit:
     """A booking, or all bookings of a group with affinity.
 
     :ivar parts: the bookings, all with the same window.
-    :ivar amounts: the amounts the amounts the amounts of all parts together;
+    :ivar amounts: the amounts of all parts together;
         ``None``: the whole host.
     :ivar eligible: the set of hosts that would be suitable if they were empty.
     :ivar apart: its group, if a host may have only one booking of the group.

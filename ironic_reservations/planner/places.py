@@ -25,10 +25,10 @@ class Piece:
     """A unit and its place during the search.
 
     :ivar unit: the unit.
-    :ivar amounts: the amounts the amounts the amounts of the unit, by class;
+    :ivar amounts: the amounts of the unit, by class;
         none for a whole host.
-    :ivar start: the start the start the start of the unit.
-    :ivar end: the end the end the end of the unit, without cleaning.
+    :ivar start: the start of the unit.
+    :ivar end: the end of the unit, without cleaning.
     :ivar until: the instant from which a whole host is available to others.
     :ivar hosts: the numbers of the hosts on which it may be placed.
     :ivar home: its initial host; -1 for a new one.

@@ -60,7 +60,7 @@ class PreparedRequest:
 class Place:
     """The window and the hosts with which a lease can be promised.
 
-    :ivar snapshot: the snapshot the snapshot the snapshot on which it was
+    :ivar snapshot: the snapshot on which it was
         planned.
     :ivar start: the start of the lease.
     :ivar plan: the hosts of the lease, and the moves of other bookings.

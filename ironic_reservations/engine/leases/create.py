@@ -280,31 +280,12 @@ def _key_of(request: leases.LeaseRequest) -> earlier.Key | None:
     """Return the identity of a request, if it has one."""
     if request.key is None:
         return None
-    written = dataclasses.asdict(request)
-    if request.flexible is None:
-        # So that the digests of older requests still match.
-        del written['flexible']
-    if request.lasts is None:
-        del written['lasts']
-    if request.flexible is not None or request.lasts is not None:
-        # Which is the duration after now, where it starts now.
-        del written['end']
-    if not request.queue:
-        del written['queue'], written['priority']
-    if written.pop('before_end_now'):
-        del written['before_end']
-    # So that the digests of older requests still match.
-    written['wishes'] = written.pop('reservations')
-    for requested in written['wishes']:
-        if requested['flavor_id'] is None:
-            del requested['flavor_id']
-        if requested['instances'] is None:
-            del requested['instances']
-        elif requested['instances']['flavor'] is None:
-            del requested['instances']['flavor']
-    return earlier.Key(
-        'lease', earlier.sha256([request.project_id, request.key]),
-        earlier.sha256(written))
+    # A date that was computed from the clock is not the client's.
+    computed = {'end'} if request.flexible or request.lasts else set()
+    if request.before_end_now:
+        computed.add('before_end')
+    return earlier.of_request('lease', request.project_id, request.key,
+                              request, computed)
 
 
 def _served(engine: Engine, known: earlier.Earlier) -> leases.Lease | None:

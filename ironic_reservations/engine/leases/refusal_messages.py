@@ -60,7 +60,7 @@ def refusal(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
             project: ceiling.Ceiling) -> errors.LeaseRefused:
     """Return the error for a request that cannot be served, with offers.
 
-    :param demands: the demands the demands the demands of the request, in the
+    :param demands: the demands of the request, in the
         order of its reservations.
     :param refused: the refusal of the planner.
     :param latest: the latest end that the operator allows; ``None``: any.
@@ -198,7 +198,7 @@ def of_overtaken(place: int, host: leases.Host, end: datetime.datetime,
 
     :param place: the index of the reservation that has the host.
     :param end: the requested end.
-    :param cause: the reason the reason the reason why no other host was found
+    :param cause: the reason why no other host was found
         for the other lease.
     """
     # "no host matches" would disclose the other lease's request.
@@ -557,7 +557,7 @@ def name_users(refused: errors.LeaseRefused,
                is_own: Callable[[str | None], bool]) -> None:
     """Add the users of the leases in the way to a refusal.
 
-    :param users: the users the users the users by the ids of leases.
+    :param users: the users by the ids of leases.
     :param is_own: whether a lease of a user is the caller's own.
     """
     for reason in refused.details.get('reasons', ()):

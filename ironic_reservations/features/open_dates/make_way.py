@@ -54,7 +54,7 @@ class Way:
 
     :ivar plan: grants the demands; bookings with other starts are in its
         draft, by their ids.
-    :ivar start: the start the start of the demands.
+    :ivar start: the start of the demands.
     :ivar starts: the new starts by the ids of bookings.
     """
 

@@ -175,7 +175,7 @@ def usages(engine: Engine,
 
     NOTE: if a server is deleted, only the usage of its host changes.
 
-    :returns: the usages the usages the usages by host and class; hosts that
+    :returns: the usages by host and class; hosts that
         are full, or do not accept an allocation of 1, are left out.
     """
     wanted, found = set(uuids), dict[str, dict[str, int]]()

@@ -41,7 +41,7 @@ _Version = tuple[int, Mapping[str, int] | None, bool]
 class _Seen:
     """The state of a compute host when it was last read.
 
-    :ivar node: the host the host the host as it was written to the mirror.
+    :ivar node: the host as it was written to the mirror.
     """
 
     version: _Version

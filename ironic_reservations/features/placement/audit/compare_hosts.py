@@ -106,8 +106,8 @@ class View:
     :ivar in_work: owners whose holds are being changed.
     :ivar consumers: resources by consumer; ``None`` without a provider.
     :ivar strays: the consumers that are ours and have no row.
-    :ivar usages: the usages the usages by class, if they are known.
-    :ivar totals: the totals the totals of the inventories by class, if they
+    :ivar usages: the usages by class, if they are known.
+    :ivar totals: the totals of the inventories by class, if they
         are known.
     """
 

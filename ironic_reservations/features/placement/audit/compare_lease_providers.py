@@ -36,7 +36,7 @@ class Rows:
 
     :ivar counts: the number of instances, by lease reservation and host.
     :ivar in_work: lease reservations that are being started or ended.
-    :ivar projects: the projects the projects by lease reservation.
+    :ivar projects: the projects by lease reservation.
     """
 
     counts: Mapping[str, Mapping[str, int]]

@@ -88,7 +88,7 @@ FINE = frozenset({Reason.FREE, Reason.IN_ORDER})
 class Verdict:
     """The next step for a node, or the reason for none.
 
-    :ivar consumer: the consumer the consumer from which the class is removed.
+    :ivar consumer: the consumer from which the class is removed.
     :ivar said: a sentence for operators.
     """
 

@@ -180,7 +180,7 @@ def hold_all(engine: Engine, promises: Sequence[values.Promise],
              results: dict[str, Result] | None = None) -> dict[str, Result]:
     """Hold resources of hosts, with one write if possible.
 
-    :returns: the results the results by owner.
+    :returns: the results by owner.
     :raises PlacementUnavailable: some holds were not written, or this is not
         known; these will be released.
     """

@@ -124,7 +124,7 @@ def read_live(connection: sa.Connection,
               promises: Collection[values.Promise]) -> dict[str, values.Hold]:
     """Return the live holds that promises need, or that conflict with them.
 
-    :returns: the holds the holds by the owner of the promise; holds that are
+    :returns: the holds by the owner of the promise; holds that are
         being released are left out.
     """
     # SELECT ... FROM holds WHERE node_uuid IN (...) AND live IN (...)

@@ -179,11 +179,11 @@ class Seen:
     """The observed state in Placement and Nova.
 
     :ivar class_there: whether Placement has the class.
-    :ivar children: the lease providers the lease providers by host.
+    :ivar children: the lease providers by host.
     :ivar nova: whether Nova was read.
     :ivar servers: read only at the end.
     :ivar strangers: consumers that are neither servers nor resizes.
-    :ivar resizes: the resizes the resizes by consumer.
+    :ivar resizes: the resizes by consumer.
     """
 
     class_there: bool
@@ -224,7 +224,7 @@ class Step:
     """A step.
 
     :ivar about: the host, project, server or consumer.
-    :ivar total: the total the total of the inventory.
+    :ivar total: the total of the inventory.
     :ivar specs: extra specs to write.
     """
 
