@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Collection
 import urllib.parse
 
-from keystoneauth1 import exceptions as ksa_exc
 from oslo_config import cfg
 
 from ironic_reservations import errors
@@ -49,8 +48,7 @@ class KeystoneProjects:
             # nothing.
             there = {each['id'] for each
                      in self._reader.get('/projects')['projects']}
-        except (ksa_exc.ClientException, AttributeError, LookupError,
-                TypeError, ValueError) as exc:
+        except keystone_reader.UNKNOWN as exc:
             raise errors.KeystoneUnavailable(
                 'Keystone does not list the projects for the user of [ironic] '
                 f'({type(exc).__name__}: {exc}). The user needs the role '
@@ -63,11 +61,7 @@ class KeystoneProjects:
         return frozenset(missing - there)
 
     def _has(self, project_id: str) -> bool:
-        path = f"/projects/{urllib.parse.quote(project_id, safe='')}"
-        try:
-            return self._reader.get(path)['project']['id'] == project_id
-        except ksa_exc.NotFound as exc:
-            # Any other 404 comes from a proxy in front of Keystone.
-            if exc.response.json()['error']['code'] != 404:
-                raise
-            return False
+        found = self._reader.find(
+            f"/projects/{urllib.parse.quote(project_id, safe='')}")
+        return (found is not None
+                and bool(found['project']['id'] == project_id))

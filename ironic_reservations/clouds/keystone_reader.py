@@ -26,6 +26,10 @@ _VERSION = '/v3'
 #: The limit for an answer, in seconds.
 _PATIENCE = 10
 _USER = {'User-Agent': 'ironic-reservations'}
+#: The exceptions at a document that does not have the expected shape.
+MALFORMED = (AttributeError, LookupError, TypeError, ValueError)
+#: The exceptions where the answer is not known.
+UNKNOWN = (ksa_exc.ClientException, *MALFORMED)
 
 
 class KeystoneReader:
@@ -56,6 +60,22 @@ class KeystoneReader:
                                params=query or {}, headers=_USER).json()
         except (ValueError, TypeError) as exc:
             raise ksa_exc.InvalidResponse(response=None) from exc
+
+    def find(self, path: str) -> Any:
+        """Return the document at a path; ``None`` if Keystone has none.
+
+        :raises keystoneauth1.exceptions.ClientException: as :meth:`get`.
+        """
+        try:
+            return self.get(path)
+        except ksa_exc.NotFound as exc:
+            # Any other 404 comes from a proxy in front of Keystone.
+            try:
+                if exc.response.json()['error']['code'] == 404:
+                    return None
+            except MALFORMED as malformed:
+                raise ksa_exc.InvalidResponse(exc.response) from malformed
+            raise
 
     def _opened(self) -> tuple[Any, Any]:
         # NOTE: the session has no credentials of its own. If Keystone answered

@@ -17,7 +17,6 @@ from __future__ import annotations
 import collections
 import threading
 
-from keystoneauth1 import exceptions as ksa_exc
 from oslo_config import cfg
 from oslo_log import log
 
@@ -59,7 +58,7 @@ class KeystoneRoles:
             return roles
         try:
             roles = self._ask(user_id, project_id)
-        except ksa_exc.ClientException as exc:
+        except keystone_reader.UNKNOWN as exc:
             LOG.warning('The user of [ironic] cannot ask Keystone for the '
                         'roles of %s in %s, so that no calendar is sent: '
                         '%s: %s', user_id, project_id, type(exc).__name__,
@@ -73,12 +72,10 @@ class KeystoneRoles:
         return roles
 
     def _ask(self, user_id: str, project_id: str) -> frozenset[str]:
-        try:
-            if not (self._reader.get(f'/users/{user_id}')['user']['enabled']
-                    and self._reader.get(f'/projects/{project_id}')
-                    ['project']['enabled']):
-                return frozenset()
-        except ksa_exc.NotFound:
+        user = self._reader.find(f'/users/{user_id}')
+        project = self._reader.find(f'/projects/{project_id}')
+        if user is None or project is None or not (
+                user['user']['enabled'] and project['project']['enabled']):
             return frozenset()
         found = self._reader.get('/role_assignments', {
             'user.id': user_id, 'scope.project.id': project_id,

@@ -18,6 +18,8 @@ import ipaddress
 
 from oslo_config import cfg
 
+from ironic_reservations.conf import times
+
 
 def network(value: str) -> str:
     """Return an address or a network.
@@ -60,6 +62,7 @@ OPTS = [
                     'the hosts of a class rack by rack, to everybody who may '
                     'see the calendar. If empty, it shows no racks.'),
     cfg.IntOpt('calendar_session_time', default=28800, min=60,
+               max=times.CENTURY,
                help='Duration of a session of the calendar, in seconds, with '
                     'auth_strategy http_basic. With keystone, a session lasts '
                     'as long as its token.'),

@@ -18,6 +18,8 @@ from __future__ import annotations
 from oslo_config import cfg
 from oslo_config import types
 
+from ironic_reservations.conf import times
+
 GROUP = 'guard'
 #: The acts on nodes that do not deploy or bind them.
 PROTECTED_ACTS = ('maintenance', 'retired', 'delete', 'allocation', 'power',
@@ -77,7 +79,7 @@ OPTS = [
                      'the guard knows are not affected. By default, unknown '
                      'writes are refused on a reserved or leased node, and if '
                      'they do not name their nodes in a known way.'),
-    cfg.IntOpt('in_flight_timeout', default=120, min=5,
+    cfg.IntOpt('in_flight_timeout', default=120, min=5, max=times.CENTURY,
                deprecated_name='passage_timeout',
                help='Time, in seconds, that an admitted request may take. It '
                     'is handed to Ironic in the first half of this time or '
@@ -85,14 +87,14 @@ OPTS = [
                     'between. If no answer of Ironic is recorded in this '
                     'time, the node is promised to nobody until the '
                     'reconciler has determined the outcome; see rpc_timeout.'),
-    cfg.IntOpt('rpc_timeout', default=60, min=1,
+    cfg.IntOpt('rpc_timeout', default=60, min=1, max=times.CENTURY,
                help='Time, in seconds, for which an Ironic conductor may '
                     'work on a request after it was sent. If a request '
                     'ended with 5xx or without an answer, the reconciler '
                     'waits this long before it reads the node. Set it to '
                     'rpc_response_timeout of Ironic, or to [json_rpc] timeout '
                     'if Ironic uses JSON-RPC.'),
-    cfg.IntOpt('claim_ttl', default=30, min=5,
+    cfg.IntOpt('claim_ttl', default=30, min=5, max=times.CENTURY,
                help='Time, in seconds, for which one process claims the '
                     'determination of unknown outcomes for all processes '
                     'that share the database. If that process dies, another '

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from oslo_config import cfg
 
+from ironic_reservations.conf import times
+
 GROUP = 'ironic'
 SERVICE_TYPE = 'baremetal'
 # An Ironic that never answers must not block a worker for ever.
@@ -29,13 +31,13 @@ OPTS = [
                                    'but changes since then are not seen')],
                help='Whether the mirrored state of a node is confirmed with '
                     'Ironic before the node is claimed.'),
-    cfg.IntOpt('poll_interval', default=5, min=1,
+    cfg.IntOpt('poll_interval', default=5, min=1, max=times.CENTURY,
                help='Time, in seconds, between two polls of Ironic for '
                     'changed nodes.'),
-    cfg.IntOpt('full_poll_interval', default=60, min=1,
+    cfg.IntOpt('full_poll_interval', default=60, min=1, max=times.CENTURY,
                help='Time, in seconds, between two polls of Ironic for all '
                     'nodes. Only these polls find deleted nodes.'),
-    cfg.IntOpt('claim_ttl', default=30, min=5,
+    cfg.IntOpt('claim_ttl', default=30, min=5, max=times.CENTURY,
                help='Time, in seconds, for which one process claims polling '
                     'and sweeping for all processes that share the '
                     'database. If that process dies, another one takes over '

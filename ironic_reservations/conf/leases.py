@@ -19,6 +19,8 @@ import re
 from oslo_config import cfg
 from oslo_config import types
 
+from ironic_reservations.conf import times
+
 #: The characters that a header can contain.
 _SENDABLE = re.compile(r'[\t\x20-\x7e\x80-\xff]*')
 
@@ -39,25 +41,25 @@ OPTS = [
                 help='Nodes with one of these traits cannot be leased '
                      'although hosts is "all". Leases that have started keep '
                      'them to their end.'),
-    cfg.IntOpt('cleaning_time', default=0, min=0,
+    cfg.IntOpt('cleaning_time', default=0, min=0, max=times.CENTURY,
                help='Time, in seconds, that is kept free after each lease, '
                     'for cleaning the node, before the next lease. If '
                     'cleaning takes longer, the next lease waits for the '
                     'node.'),
-    cfg.IntOpt('before_end_time', default=3600, min=0,
+    cfg.IntOpt('before_end_time', default=3600, min=0, max=times.CENTURY,
                help='Time, in seconds, before the end of a lease at which the '
                     'notification lease.event.before_end_lease is sent, if '
                     'the lease does not set before_end_date.'),
-    cfg.IntOpt('fix_before', default=86400, min=0,
+    cfg.IntOpt('fix_before', default=86400, min=0, max=times.CENTURY,
                help='Time, in seconds, before its planned start at which a '
                     'lease with open dates ("between") is fixed, if it '
                     'does not set fix_before. Until then it may start '
                     'earlier or later within its window, to make room for '
                     'other leases.'),
-    cfg.IntOpt('fix_interval', default=10, min=1,
+    cfg.IntOpt('fix_interval', default=10, min=1, max=times.CENTURY,
                help='Interval, in seconds, at which leases that are due are '
                     'fixed.'),
-    cfg.IntOpt('queue_interval', default=10, min=1,
+    cfg.IntOpt('queue_interval', default=10, min=1, max=times.CENTURY,
                help='Interval, in seconds, at which the reconciler looks for '
                     'earlier starts of queued leases.'),
     cfg.BoolOpt('project_limits', default=True,
@@ -88,13 +90,13 @@ OPTS = [
                     'matches no comparison, not even "!=": where compute '
                     'hosts are leased as well, allow these with ["or", ["==", '
                     '"$$hypervisor_type", "compute"], ...].'),
-    cfg.IntOpt('max_duration', default=31622400, min=0,
+    cfg.IntOpt('max_duration', default=31622400, min=0, max=times.CENTURY,
                help='Maximum duration of a lease, in seconds. The default is '
                     '366 days. 0 sets no limit.'),
-    cfg.IntOpt('max_horizon', default=63244800, min=0,
+    cfg.IntOpt('max_horizon', default=63244800, min=0, max=times.CENTURY,
                help='Maximum time from now until the end of a lease, in '
                     'seconds. The default is 732 days. 0 sets no limit.'),
-    cfg.IntOpt('extension_notice', default=0, min=0,
+    cfg.IntOpt('extension_notice', default=0, min=0, max=times.CENTURY,
                help='Time, in seconds, before the end of a lease in which it '
                     'can no longer be extended, if it has started. With 0, it '
                     'can be extended until its end.'),
@@ -109,7 +111,7 @@ OPTS = [
                      'or is retired in Ironic. By default it keeps such a '
                      'host until the end that was promised, so that the host '
                      'drains.'),
-    cfg.IntOpt('owner_notice', default=0, min=0,
+    cfg.IntOpt('owner_notice', default=0, min=0, max=times.CENTURY,
                help='Notice period, in seconds, within which the project that '
                     'owns a node in Ironic can have it back: other projects '
                     'get the node only for leases that end, including '
@@ -145,12 +147,12 @@ OPTS = [
     cfg.IntOpt('max_instance_hours_per_project', default=200000, min=0,
                help='Maximum number of future instance hours in all leases of '
                     'a project together. 0 sets no limit.'),
-    cfg.IntOpt('retention', default=90, min=0,
+    cfg.IntOpt('retention', default=90, min=0, max=times.CENTURY_DAYS,
                help='Number of days after which a lease that is over is '
                     'deleted. One short row for each of its reservations is '
                     'kept as history. 0 keeps leases forever, which makes '
                     'lists of leases long.'),
-    cfg.IntOpt('listed', default=7, min=0,
+    cfg.IntOpt('listed', default=7, min=0, max=times.CENTURY_DAYS,
                help='Number of days for which a lease is listed after its '
                     'end, for clients that do not request pages. Clients that '
                     'request pages, with "limit", get all leases.'),
@@ -172,7 +174,7 @@ OPTS = [
                  'that time, and was not; "*" stands for all other classes. '
                  'Nodes of classes that are not named are kept until the end '
                  'of the lease. By default, no node is released.'),
-    cfg.IntOpt('no_show_warn_before', default=3600, min=0,
+    cfg.IntOpt('no_show_warn_before', default=3600, min=0, max=times.CENTURY,
                help='Minimum time, in seconds, between the notification '
                     'lease.no_show_warning and the release of a node. With 0, '
                     'no warning is sent.'),
@@ -203,6 +205,7 @@ OPTS = [
                     'followed. Set it for all processes of this service. By '
                     'default, nothing is posted.'),
     cfg.IntOpt('enforcement_give_up_after', default=30, min=1,
+               max=times.CENTURY_DAYS,
                help='Number of days after which an entry that '
                     'enforcement_commit_url has not accepted is given up.'),
     cfg.StrOpt('enforcement_token', secret=True,
@@ -215,18 +218,18 @@ OPTS = [
     cfg.StrOpt('enforcement_region_name',
                help='The name of the region in requests to the enforcement '
                     'service. By default [ironic] region_name.'),
-    cfg.FloatOpt('enforcement_timeout', default=10, min=0.1,
+    cfg.FloatOpt('enforcement_timeout', default=10, min=0.1, max=times.CENTURY,
                  help='Time, in seconds, within which the enforcement service '
                       'must answer. If it does not, the lease is refused; '
                       'a commit is posted again.'),
     cfg.IntOpt('workers', default=8, min=1,
                help='Number of leases that a reconciler works on at the same '
                     'time.'),
-    cfg.IntOpt('claim_ttl', default=60, min=5,
+    cfg.IntOpt('claim_ttl', default=60, min=5, max=times.CENTURY,
                help='Time, in seconds, for which a process claims a lease '
                     'that it works on. It renews the claim while it lives; if '
                     'it dies, another process takes over after this time.'),
-    cfg.IntOpt('end_of_gone_project', default=604800, min=0,
+    cfg.IntOpt('end_of_gone_project', default=604800, min=0, max=times.CENTURY,
                help='Time, in seconds, after which the leases of a project '
                     'end that was deleted from Keystone. The project has to '
                     'be gone at each check in that time. With 0, leases do '
@@ -234,7 +237,7 @@ OPTS = [
                     'of [ironic], who needs the role reader on the system; if '
                     'it does not answer, or does not show projects to that '
                     'user, no lease ends.'),
-    cfg.IntOpt('max_backoff', default=300, min=1,
+    cfg.IntOpt('max_backoff', default=300, min=1, max=times.CENTURY,
                help='Maximum time, in seconds, between two attempts at a '
                     'failing step.'),
 ]

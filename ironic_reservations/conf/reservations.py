@@ -17,16 +17,18 @@ from __future__ import annotations
 from oslo_config import cfg
 from oslo_config import types
 
+from ironic_reservations.conf import times
+
 GROUP = 'reservations'
 
 OPTS = [
-    cfg.IntOpt('default_ttl', default=600, min=1,
+    cfg.IntOpt('default_ttl', default=600, min=1, max=times.CENTURY,
                help='Duration of a reservation, in seconds, if the request '
                     'sets no end.'),
-    cfg.IntOpt('min_ttl', default=10, min=1,
+    cfg.IntOpt('min_ttl', default=10, min=1, max=times.CENTURY,
                help='Minimum duration of a reservation, in seconds, that a '
                     'request may ask for.'),
-    cfg.IntOpt('max_ttl', default=86400, min=1,
+    cfg.IntOpt('max_ttl', default=86400, min=1, max=times.CENTURY,
                help='Maximum duration of a reservation, in seconds, counted '
                     'from the request that makes or renews it.'),
     cfg.IntOpt('max_per_project', default=100, min=0,
@@ -41,7 +43,7 @@ OPTS = [
                  'have, by class. Nodes of a class whose limit is reached are '
                  'skipped. Classes that are not named have no limit of their '
                  'own. Applies to the same callers as max_per_project.'),
-    cfg.IntOpt('max_lifetime', default=604800, min=0,
+    cfg.IntOpt('max_lifetime', default=604800, min=0, max=times.CENTURY,
                help='Maximum time, in seconds, from the creation of an unused '
                     'reservation to its end, with all renewals. 0 sets no '
                     'limit. Applies to the same callers as max_per_project.'),
@@ -53,7 +55,7 @@ OPTS = [
                      'who may set maintenance can take nodes from '
                      'reservations, and so can Ironic itself after a power '
                      'fault.'),
-    cfg.IntOpt('sweep_interval', default=10, min=1,
+    cfg.IntOpt('sweep_interval', default=10, min=1, max=times.CENTURY,
                help='Time, in seconds, between two deletions of expired '
                     'reservations. An expired reservation is void from its '
                     'end on, even before its row is deleted.'),

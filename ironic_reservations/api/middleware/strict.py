@@ -65,6 +65,7 @@ class Strict:
                  max_body_size: int) -> None:
         self._application = application
         self._routes = routes
+        self._longest = max(map(len, routes))
         self._max_body_size = max_body_size
 
     def __call__(self, environ: wsgi.Environ,
@@ -102,7 +103,9 @@ class Strict:
         segments = tuple(path.encode('latin-1').decode().split('/')[1:])
         if segments in self._routes and ANY not in segments:
             return segments, ()
-        # No route has ANY more than once.
+        # No route has ANY more than once; a longer path would be costly.
+        if len(segments) > self._longest:
+            raise _nothing()
         for index in reversed(range(len(segments))):
             pattern = (*segments[:index], ANY, *segments[index + 1:])
             if segments[index] and pattern in self._routes:

@@ -270,9 +270,10 @@ class Project(ceiling.Ceiling):
             if full is not None:
                 end = full[0]
             if kind.hours:
-                left = (kind.hours * _HOUR - self._ahead[kind]) // count
-                end = min(end, begin + datetime.timedelta(
-                    seconds=max(0, left)))
+                left = max(0, (kind.hours * _HOUR - self._ahead[kind])
+                           // count)
+                if left < (end - begin).total_seconds():
+                    end = begin + datetime.timedelta(seconds=left)
         return end
 
     def alternatives(

@@ -18,19 +18,16 @@ import pathlib
 import re
 import urllib.parse
 
-from keystoneauth1 import adapter as ksa_adapter
-from keystoneauth1 import exceptions as ksa_exc
-from keystoneauth1 import loading
 from oslo_config import cfg
 import yaml
+
+from ironic_reservations.clouds import keystone_reader
 
 _WORD = r'[^\s@.,;:<>()\[\]"\\]+'
 _WORDS = rf'{_WORD}(\.{_WORD})*'
 #: Accepted addresses: without characters that could end a header or begin
 #: another address, and without encoded words.
 _ADDRESS = re.compile(rf'(?!.*=\?){_WORDS}@{_WORDS}')
-#: The maximum wait for an answer of Keystone, in seconds.
-_PATIENCE = 10
 
 
 class Unknown(Exception):
@@ -68,20 +65,9 @@ def _listed(path: str | None) -> dict[str, object]:
 
 def _of_keystone(conf: cfg.ConfigOpts, user_id: str) -> object:
     try:
-        users = ksa_adapter.Adapter(
-            loading.load_session_from_conf_options(
-                conf, 'ironic', timeout=_PATIENCE),
-            auth=loading.load_auth_from_conf_options(conf, 'ironic'),
-            service_type='identity',
-            interface=conf.ironic.valid_interfaces,
-            region_name=conf.ironic.region_name,
-            min_version='3', max_version='3.latest')
-        answer = users.get(
-            f"/users/{urllib.parse.quote(user_id, safe='')}").json()
-        return answer['user'].get('email')
-    except ksa_exc.NotFound:
-        return None
-    except (ksa_exc.ClientException, ValueError, KeyError, TypeError,
-            AttributeError) as exc:
+        found = keystone_reader.KeystoneReader(conf).find(
+            f"/users/{urllib.parse.quote(user_id, safe='')}")
+        return None if found is None else found['user'].get('email')
+    except keystone_reader.UNKNOWN as exc:
         raise Unknown(f'Keystone does not return the address of the user '
                       f'{user_id}: {type(exc).__name__}: {exc}') from exc

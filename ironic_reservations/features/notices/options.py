@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from oslo_config import cfg
 
+from ironic_reservations.conf import times
+
 GROUP = 'notices'
 
 OPTS = [
@@ -78,7 +80,7 @@ OPTS = [
                help='Minimum time, in seconds, between two mails to a user, '
                     'each with all notices since the last one. Urgent notices '
                     'are mailed at once.'),
-    cfg.IntOpt('mail_gather_time', default=60, min=0,
+    cfg.IntOpt('mail_gather_time', default=60, min=0, max=times.CENTURY,
                help='Time, in seconds, for which a notice that is not urgent '
                     'waits for others to be mailed with it.'),
     cfg.FloatOpt('mail_timeout', default=30, min=0.1, max=300,
@@ -87,7 +89,7 @@ OPTS = [
     cfg.StrOpt('template_dir',
                help='A folder with templates that replace the templates of '
                     'the same name in the package.'),
-    cfg.IntOpt('before_start_time', default=3600, min=0,
+    cfg.IntOpt('before_start_time', default=3600, min=0, max=times.CENTURY,
                help='Time, in seconds, before the start of a lease at which '
                     'the notice before_start is sent. 0 switches this notice '
                     'off.'),

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from oslo_config import cfg
 
+from ironic_reservations.conf import times
+
 GROUP = 'nova'
 SERVICE_TYPE = 'compute'
 # Only clients whose requests name a flavor wait for Nova.
@@ -53,7 +55,7 @@ OPTS = [
                       'common one, such as a restart of RabbitMQ: for '
                       'outage_grace, no more hosts count as down. With 0, '
                       'each host that Nova shows as down counts as down.'),
-    cfg.IntOpt('outage_grace', default=1800, min=0,
+    cfg.IntOpt('outage_grace', default=1800, min=0, max=times.CENTURY,
                help='Time, in seconds, for which no more hosts count as down '
                     'while fewer than min_up_ratio are up. Afterwards, their '
                     'leases are flagged or moved.'),

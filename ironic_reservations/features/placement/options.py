@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from oslo_config import cfg
 
+from ironic_reservations.conf import times
+
 GROUP = 'placement'
 SERVICE_TYPE = 'placement'
 # A client waits for the hold; Placement takes milliseconds.
@@ -28,7 +30,7 @@ OPTS = [
                      'Placement that offers at least version 1.29 of its API; '
                      'from version 1.38 on, the holds have their own consumer '
                      'type.'),
-    cfg.IntOpt('grace', default=60, min=1,
+    cfg.IntOpt('grace', default=60, min=1, max=times.CENTURY,
                help='Time, in seconds, in addition to the timeout, after '
                     'which a write without an answer is checked. It must be '
                     'longer than the time for which Placement, and the '
@@ -44,18 +46,18 @@ OPTS = [
                     'reservation. The allocation of an instance that already '
                     'has the node in Placement, like each instance scheduled '
                     'by Nova, is never changed. Leases keep their holds.'),
-    cfg.IntOpt('recover_interval', default=5, min=1,
+    cfg.IntOpt('recover_interval', default=5, min=1, max=times.CENTURY,
                deprecated_name='settle_interval',
                help='Time, in seconds, between two passes in which the '
                     'reconciler releases holds of promises that have ended '
                     'and completes interrupted writes.'),
-    cfg.IntOpt('hosts_interval', default=60, min=1,
+    cfg.IntOpt('hosts_interval', default=60, min=1, max=times.CENTURY,
                help='Time, in seconds, between two passes in which the '
                     'reconciler looks for changed compute hosts: their '
                     'inventories, their usage by others than leases, and '
                     'their traits. All unchanged hosts together cost at most '
                     'four requests.'),
-    cfg.IntOpt('audit_interval', default=300, min=0,
+    cfg.IntOpt('audit_interval', default=300, min=0, max=times.CENTURY,
                help='Time, in seconds, between two audits, in which the '
                     'reconciler compares all nodes with Placement; 0 switches '
                     'them off. All nodes that have not changed since the last '
@@ -63,7 +65,7 @@ OPTS = [
     cfg.BoolOpt('repair', default=True,
                 help='Whether these audits repair differences; otherwise, '
                      'differences are only logged and counted.'),
-    cfg.IntOpt('claim_ttl', default=30, min=5,
+    cfg.IntOpt('claim_ttl', default=30, min=5, max=times.CENTURY,
                help='Time, in seconds, for which one process claims this work '
                     'for all processes that share the database. If '
                     'that process dies, another one takes over after this '

@@ -325,7 +325,7 @@ class KeystoneFeedTest(testtools.TestCase):
     def test_keystone_that_does_not_say(self) -> None:
         """A failure does not count as a permission."""
         token = self.new_token()
-        for status in (500, 403, 401):
+        for status in (500, 403, 401, 404):
             self.keystone.fails = status, []
             answer = self.read(token)
             self.assertEqual((503, 'service.keystone_unavailable'),

@@ -63,6 +63,15 @@ class TestWindow(_Limits):
         self.assert_limit(self.leasing.change, lease, end=3.5)
         self.leasing.change(lease, end=3)
 
+    def test_as_many_hours_as_nobody_uses(self):
+        """An extension was answered with 500: its end was after the year 9999.
+        """
+        self.limited(max_host_hours_per_project=100_000_000)
+        lease = self.leasing.create(1, 2)
+        self.leasing.create(2, 6, leasing.wish(4), project_id='theirs')
+        self.assertRaises(errors.LeaseRefused, self.leasing.change, lease,
+                          end=3)
+
     def test_no_offer_is_beyond_the_limits(self):
         """What is offered can be had."""
         self.limited(max_horizon=5 * 3600, max_duration=4 * 3600)

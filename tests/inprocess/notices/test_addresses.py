@@ -43,7 +43,8 @@ class _Handler(server.BaseHTTPRequestHandler):
             self._answer(401, {})
         else:
             self._answer(*self.server.users.get(
-                self.path.removeprefix('/v3/users/'), (404, {})))
+                self.path.removeprefix('/v3/users/'),
+                (404, {'error': {'code': 404}})))
 
     def _answer(self, status, document, headers=()):
         body = json.dumps(document).encode()
@@ -72,7 +73,8 @@ class TestKeystone(world.TestCase):
             'anna': (200, {'user': {'email': 'anna@example.com'}}),
             'bert': (200, {'user': {'name': 'bert'}}),
             'eve': (200, {'user': {'email': 'a@example.com,b@example.com'}}),
-            'carl': (403, {}), 'dora': (500, {}), 'emil': (200, [])}
+            'carl': (403, {}), 'dora': (500, {}), 'emil': (200, []),
+            'of%20a%20proxy': (404, {}), 'other': (404, {'error': []})}
         thread = threading.Thread(target=keystone.serve_forever,
                                   kwargs={'poll_interval': 0.05})
         thread.start()
@@ -126,8 +128,11 @@ class TestKeystone(world.TestCase):
                          self.asked[-1])
 
     def test_keystone_that_does_not_tell(self):
-        """Without an answer there is no address, and the notices wait."""
-        for user in ('carl', 'dora', 'emil'):
+        """Without its own answer, nothing is known, and the notices wait.
+
+        A 404 of a proxy was no address: the mail was finished unsent.
+        """
+        for user in ('carl', 'dora', 'emil', 'of a proxy', 'other'):
             self.assertRaises(mail_addresses.Unknown, self.find, user)
 
     def test_keystone_is_not_asked_unless_told_to(self):

@@ -12,6 +12,11 @@
 
 from __future__ import annotations
 
+import re
+
+from oslo_config import cfg
+from oslo_db import options as db_options
+
 from ironic_reservations.conf import known
 from tests.unit.conf import configured
 
@@ -27,3 +32,17 @@ class DefaultsTest(configured.EnvironmentTestCase):
             if option.dest in values:
                 with self.subTest(group=group, option=option.dest):
                     values[option.dest]
+
+    def test_no_time_leaves_the_calendar(self):
+        """Leases that were kept for a million days stopped each sweep."""
+        endless = [f'[{group}] {option.name}'
+                   for group, option in known.own()
+                   if isinstance(option, cfg.IntOpt | cfg.FloatOpt)
+                   and option.type.max is None
+                   and not option.name.endswith('retry-delay')
+                   and option not in db_options.database_opts
+                   and re.search('seconds|days', option.help or '')]
+        self.assertEqual([], endless)
+        self.set(IRONIC_RESERVATIONS_LEASES__RETENTION='1000000')
+        refused = self.assertRaises(cfg.ConfigFileValueError, self.load)
+        self.assertIn('[leases] retention', str(refused))

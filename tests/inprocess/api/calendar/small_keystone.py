@@ -98,8 +98,9 @@ class SmallKeystone(fixtures.Fixture):
         if path.startswith(('/v3/users/', '/v3/projects/')):
             kind = path.split('/')[2]
             enabled = self.enabled.get(kind, True)
-            return _json(404 if enabled is None else 200, {
-                kind.removesuffix('s'): {'enabled': enabled}},
+            return _json(*(
+                (404, {'error': {'code': 404}}) if enabled is None else
+                (200, {kind.removesuffix('s'): {'enabled': enabled}})),
                 []).send(start_response)
         if path in ('/', '/v3'):
             version = {'id': 'v3.14', 'status': 'stable', 'links': [
