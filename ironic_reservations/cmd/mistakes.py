@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 import os
 import stat
+import urllib.parse
 
 from keystoneauth1 import exceptions as ksa_exc
 from oslo_config import cfg
@@ -64,7 +65,8 @@ def modes(conf: cfg.ConfigOpts) -> upgradecheck.Result:
               for setting in in_effect.settings(conf)
               if in_effect.MASK in str(setting.value)}
     secret |= {conf.http_basic_auth_user_file,
-               conf.notices.webhook_secret_file}
+               conf.notices.webhook_secret_file,
+               conf.notices.mail_password_file}
     lax = sorted(file for file in secret if file and os.path.isfile(file)
                  and os.stat(file).st_mode & stat.S_IRWXO)
     return _result(upgradecheck.Code.WARNING, *(
@@ -76,6 +78,13 @@ def modes(conf: cfg.ConfigOpts) -> upgradecheck.Result:
 def values(conf: cfg.ConfigOpts) -> upgradecheck.Result:
     """Check that the options do not contradict each other."""
     return _result(upgradecheck.Code.FAILURE, *_contradictions(conf))
+
+
+def _host(url: str) -> str:
+    try:
+        return urllib.parse.urlsplit(url).hostname or url
+    except ValueError:
+        return url
 
 
 def _contradictions(conf: cfg.ConfigOpts) -> Iterator[str]:
@@ -96,6 +105,18 @@ def _contradictions(conf: cfg.ConfigOpts) -> Iterator[str]:
     if conf.notices.webhook_urls and not conf.notices.webhook_secret_file:
         yield ('[notices] webhook_urls needs webhook_secret_file, with which '
                'notices are signed; none is sent without it.')
+    allowed = {each.lower() for each in conf.notices.webhook_allowed_hosts}
+    refused = sorted(set(map(_host, conf.notices.webhook_urls)) - allowed)
+    if refused:
+        yield ('[notices] webhook_allowed_hosts lacks hosts of webhook_urls, '
+               f'so nothing is posted to them: {", ".join(refused)}.')
+    if conf.notices.mail_host and not conf.notices.mail_from:
+        yield ('[notices] mail_host needs mail_from, the address of the '
+               'sender; no mail is sent without it.')
+    if 0 < conf.leases.owner_notice <= conf.leases.cleaning_time:
+        yield ('[leases] owner_notice must be longer than cleaning_time, '
+               'since a lease ends only when its nodes are clean: nodes with '
+               'an owner are leased to nobody else.')
 
 
 def identity(conf: cfg.ConfigOpts) -> upgradecheck.Result:

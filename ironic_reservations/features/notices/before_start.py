@@ -41,7 +41,9 @@ def write(engine: Engine) -> int:
     options, now = engine.conf.notices, engine.clock()
     if not options.before_start_time:
         return 0
-    until = now + datetime.timedelta(seconds=options.before_start_time)
+    # A notice whose row is purged would be written again.
+    until = now + min(datetime.timedelta(seconds=options.before_start_time),
+                      datetime.timedelta(days=options.retention))
     with engine.database.read() as connection:
         soon = db_leases.read_starting(connection, now, until)
         rows = {lease_id: {

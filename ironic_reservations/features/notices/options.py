@@ -91,6 +91,6 @@ OPTS = [
                     'the same name in the package.'),
     cfg.IntOpt('before_start_time', default=3600, min=0, max=times.CENTURY,
                help='Time, in seconds, before the start of a lease at which '
-                    'the notice before_start is sent. 0 switches this notice '
-                    'off.'),
+                    'the notice before_start is sent; at most retention. 0 '
+                    'switches this notice off.'),
 ]

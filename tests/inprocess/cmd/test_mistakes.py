@@ -81,6 +81,17 @@ _IN_FILES: dict[str, tuple[str, int, str, str, str]] = {
     'webhooks without a key': (
         'Option values', _FAILURE, 'webhook_secret_file',
         '[notices]\nwebhook_urls = https://hooks.example/', ''),
+    'webhooks to hosts that are not allowed': (
+        'Option values', _FAILURE, 'hooks.example',
+        '[notices]\nwebhook_urls = https://hooks.example/x\n'
+        'webhook_secret_file = /secret\n'
+        'webhook_allowed_hosts = other.example', ''),
+    'mail without a sender': (
+        'Option values', _FAILURE, 'mail_from',
+        '[notices]\nmail_host = mail.example', ''),
+    'notice of owners that is too short': (
+        'Option values', _FAILURE, 'owner_notice',
+        '[leases]\nowner_notice = 60\ncleaning_time = 60', ''),
     'Ironic without the guard': (
         'Guard in Ironic', _WARNING, 'does not name "reservations"',
         '', _GUARDED + 'other'),

@@ -28,6 +28,7 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.db import tables
 from ironic_reservations.engine.leases import create
+from ironic_reservations.engine.outbox import clean_up
 from ironic_reservations.engine.outbox import clean_up as outbox
 from ironic_reservations.engine.outbox import deliveries
 from ironic_reservations.features.notices import before_start
@@ -345,6 +346,17 @@ class TestSoon(_Case):
         self.assertEqual([], self._told(1.9))
         self.assertEqual(['before_start'], self._told(2))
         self.assertEqual(['before_start'], self._told(2.5))
+
+    def test_told_once_though_notices_are_kept_for_less_long(self):
+        """The owner was told again each time that the notice was deleted."""
+        self.world.conf.set_override('before_start_time', 20 * 86400,
+                                     'notices')
+        self.leasing.create(24 * 19, 24 * 20)
+        for days in (1, 13, 18.9):
+            self._told(24 * days)
+            self.deliver()
+            clean_up.clean_up(self.engine)
+        self.assertEqual(1, self.receiver.kinds().count('before_start'))
 
     def test_told_again_for_another_start(self):
         self._told(2)
