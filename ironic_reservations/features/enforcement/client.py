@@ -132,12 +132,15 @@ def _ask(conf: cfg.ConfigOpts, what: str, project_id: str | None,
         'region_name': options.enforcement_region_name
         or conf.ironic.region_name}}
     try:
-        answer = requests.post(
-            f'{options.enforcement_url.rstrip("/")}/{what}',
-            json={**context, **question}, headers=_headers(conf),
-            timeout=options.enforcement_timeout,
-            # Another service must not decide, nor receive the token.
-            allow_redirects=False)
+        with requests.Session() as session:
+            # The environment of the process may have a proxy, or passwords.
+            session.trust_env = False
+            answer = session.post(
+                f'{options.enforcement_url.rstrip("/")}/{what}',
+                json={**context, **question}, headers=_headers(conf),
+                timeout=options.enforcement_timeout,
+                # Another service must not decide, nor receive the token.
+                allow_redirects=False)
     except ValueError as exc:
         # The message is not logged, since it may contain the token.
         LOG.error('The enforcement service cannot be asked (%s): [leases] '

@@ -151,6 +151,18 @@ class TestEnforcement(world.TestCase):
             {each['hypervisor_hostname'] for each
              in lease['reservations'][0]['allocations']})
 
+    def test_environment_of_the_process_is_not_read(self):
+        """A proxy got the question, or the service a password of .netrc."""
+        folder = self.useFixture(fixtures.TempDir()).path
+        with open(f'{folder}/netrc', 'w') as file:
+            file.write('default login anna password geheim\n')
+        for name, value in (('NETRC', f'{folder}/netrc'), ('no_proxy', ''),
+                            ('http_proxy', 'http://127.0.0.1:1/')):
+            self.useFixture(fixtures.EnvironmentVariable(name, value))
+        self.leasing.create(1, 3)
+        (_, _, headers), = self.service.asked
+        self.assertNotIn('Authorization', headers)
+
     def test_fields_are_those_of_blazar(self):
         """Of the caller, of the lease and of each host, with capabilities."""
         conf = self.leasing.world.conf
