@@ -74,8 +74,7 @@ OPTS = [
                      'Forwarded, that is not listed here. Only used with '
                      '[oslo_middleware] enable_proxy_headers_parsing.'),
     cfg.IntOpt('max_limit', default=1000, min=1,
-               help='The maximum number of reservations in one page of a '
-                    'list.'),
+               help='The maximum number of entries in one page of a list.'),
     cfg.IntOpt('max_nodes_per_request', default=1000, min=1,
                help='The maximum number of nodes that one request may name.'),
     cfg.IntOpt('max_keys_per_day', default=100000, min=0,

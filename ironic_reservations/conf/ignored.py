@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Warns of variables with our prefix that have no effect."""
+"""Warns of our variables, and lines of files, that have no effect."""
 
 from __future__ import annotations
 

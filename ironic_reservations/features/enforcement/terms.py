@@ -97,7 +97,7 @@ def read_classes(connection: sa.Connection, node_uuids: Collection[str]
 
 def read_unlike(connection: sa.Connection,
                 now: datetime.datetime) -> list[str]:
-    """Return the ids of leases that differ from the sent terms.
+    """Return the ids of leases whose dates differ from the sent terms.
 
     These leases are live and have no row, or a row with other dates; or they
     have a row and are not live any more.

@@ -51,7 +51,7 @@ class _Seen:
 class ComputeMirror:
     """Mirrors compute hosts, and skips those without a change.
 
-    :param engine: an engine an engine an engine with a client for Placement.
+    :param engine: an engine with a client for Placement.
     """
 
     def __init__(self, engine: Engine) -> None:
