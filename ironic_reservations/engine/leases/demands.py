@@ -27,6 +27,10 @@ from ironic_reservations.model import requirements
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_states
 
+#: What the names of demands have between a reservation and the place of a
+#: host that it keeps, and after a reservation that gets more hosts.
+KEPT, MORE = ':kept:', ':more'
+
 
 def of(ident: str, start: int, end: int, least: int, most: int,
        eligible: int, margin: int, preferred: int = 0,

@@ -27,6 +27,7 @@ from ironic_reservations.db import lease_names
 from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import offers
 from ironic_reservations.model import count_text
 from ironic_reservations.model import flavors
@@ -255,7 +256,9 @@ def _reason(snapshot: snapshots.Snapshot, project_id: str | None, place: int,
     told = {'code': code, 'detail': detail, 'reservation': place,
             'hosts_short': refused.short, 'proved': refused.cause.proved,
             'at': None if at is None else at.isoformat(),
-            'blockers': _blockers(snapshot, project_id, refused.blockers)}
+            'blockers': _blockers(snapshot, project_id, refused.blockers, {
+                each.id for each in parts
+                if isinstance(each, leases.LeaseReservation)})}
     if wanted.instances is not None:
         told['hosts'] = [_lacking(snapshot, each)
                          for each in refused.hosts[:_TOLD]]
@@ -286,12 +289,12 @@ def _why(snapshot: snapshots.Snapshot, subject: str,
     if usable < needed <= usable + lent:
         return HOSTS_ARE_LENT, (
             f'Not enough hosts {window}: {subject} needs '
-            f'{count_text.counted(needed, "host")}; {_matching(usable)} for '
+            f'{_hosts(demand, needed)}; {_matching(usable)} for '
             'so long.' + until)
     if usable < needed:
         return NO_HOST_MATCHES if not usable else code, (
             f'Not enough hosts: {subject} needs '
-            f'{count_text.counted(needed, "host")}; {_matching(count)}'
+            f'{_hosts(demand, needed)}; {_matching(count)}'
             + ('.' if usable == count else
                f', and {_few(usable)} of them can be used.')
             + _fewer_at(snapshot, wanted, refused, needed - usable, at)
@@ -306,24 +309,42 @@ def _why(snapshot: snapshots.Snapshot, subject: str,
             'of the instances'
             + ('' if at is None else f' at {time_text.moment(at)}')
             + f', even if {_MOVABLE} are moved.' + until)
+    if refused.cause is plans.Cause.SHORTAGE and _is_kept(demand):
+        assert at is not None
+        number, = host_sets.members(demand.eligible)
+        return code, (
+            f'{subject[0].upper()}{subject[1:]} cannot keep host '
+            f'{_named(snapshot.host_state(number).host)} {window}: it cannot '
+            f'be free at {time_text.moment(at)}, even if {_MOVABLE} are '
+            'moved.' + _held(snapshot, demand) + until)
     if refused.cause is plans.Cause.SHORTAGE:
         assert at is not None
         return code, (
             f'Not enough hosts {window}: {subject} needs '
-            f'{count_text.counted(needed, "host")}; {_matching(usable)}, but '
+            f'{_hosts(demand, needed)}; {_matching(usable)}, but '
             f'{_few(needed - refused.short)} of them can be free at '
             f'{time_text.moment(at)}, even if {_MOVABLE} are moved.'
             + _held(snapshot, demand) + until)
     if refused.cause is plans.Cause.NO_ASSIGNMENT:
         return code, (
             f'Not enough hosts {window}: {subject} needs '
-            f'{count_text.counted(needed, "host")}; {_matching(usable)}, but '
+            f'{_hosts(demand, needed)}; {_matching(usable)}, but '
             f'too few of them are free together, however {_MOVABLE} are moved.'
             + _held(snapshot, demand) + until)
     return code, (
         f'No hosts were found for {subject} {window}, and the '
         'search stopped at its limit before all possibilities were tried: '
         'the request may be possible.' + until)
+
+
+def _is_kept(demand: bookings.Demand) -> bool:
+    """Return whether a demand is for a host that a lease has already."""
+    return lease_demands.KEPT in demand.id
+
+
+def _hosts(demand: bookings.Demand, count: int) -> str:
+    return count_text.counted(count, 'more host' if demand.id.endswith(
+        lease_demands.MORE) else 'host')
 
 
 def _fewer_at(snapshot: snapshots.Snapshot,
@@ -483,18 +504,21 @@ def _unfit(snapshot: snapshots.Snapshot, numbers: int) -> str:
     told = []
     for number in host_sets.members(numbers)[:_TOLD]:
         here = snapshot.host_state(number)
+        # Not its name: only operators may list hosts.
         told.append(f'host {here.host.id} {here.unfit}')
     return f' Not usable: {"; ".join(told)}.' if told else ''
 
 
 def _blockers(snapshot: snapshots.Snapshot, project_id: str | None,
-              blocking: Sequence[bookings.Booking]) -> list[dict[str, Any]]:
+              blocking: Sequence[bookings.Booking],
+              changed: Set[str]) -> list[dict[str, Any]]:
+    """Return the leases in the way, except for the one that is changed."""
     rows = _rows(snapshot, {host_states.whole(each.id) for each in blocking}, {
         each.node for each in blocking})
     told: dict[tuple[Any, ...], dict[str, Any]] = {}
     for each in blocking:
         row = rows.get(host_states.whole(each.id))
-        if row is None:
+        if row is None or row.reservation_id in changed:
             continue
         own = row.project_id == project_id
         known: dict[str, Any] = {

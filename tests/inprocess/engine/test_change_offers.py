@@ -61,6 +61,30 @@ class TestChangeOffers(timelines.TestCase):
         self.assertIn('It cannot be extended: 2026-03-01 14:00 UTC is its '
                       'latest possible end.', str(refusal))
 
+    def test_lease_is_not_in_its_own_way(self):
+        """One of three hosts was, when it asked for three more."""
+        self.leasing.hosts(4)
+        lease = self.leasing.create(0, 2)
+        self.leasing.create(1, 5, project_id='theirs')
+        self.leasing.bind()
+        refusal = self.assert_refused(errors.LeaseRefused, lease,
+                                      reservations=growth(lease, 4))
+        reason, = refusal.details['reasons']
+        self.assertIn('the lease needs 3 more hosts; 3 hosts match, but only '
+                      '2 of them can be free', reason['detail'])
+        self.assertEqual([(False, 1)], [
+            (each['own'], each['hosts']) for each in reason['blockers']])
+
+    def test_host_that_it_cannot_keep_is_named(self):
+        """It was told that no host matches, though it has two."""
+        node, = self.leasing.hosts()
+        lease = self.leasing.create(0, 2)
+        self.leasing.create(2, 5, project_id='theirs')
+        self.leasing.bind()
+        refusal = self.assert_refused(errors.LeaseRefused, lease, end=3)
+        self.assertIn('The lease cannot keep host '
+                      f'{self.leasing.host_id(node)} (', str(refusal))
+
     def test_an_offered_end_keeps_the_rest_of_the_change(self):
         self.leasing.hosts(3)
         lease = self.leasing.create(0, 2)

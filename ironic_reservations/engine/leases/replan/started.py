@@ -200,7 +200,7 @@ def _staying(task: task_module.Task,
     start = instants.instant(row.ends_at if here.host.node.compute
                              else row.starts_at)
     return task.limited(lease_demands.of_rows(
-        f'{row.reservation_id}:{row.place}', [row], start,
+        f'{row.reservation_id}{lease_demands.KEPT}{row.place}', [row], start,
         max(instants.instant(task.after.end), start + 1),
         1 << task.number(row), task.margin, here))
 
@@ -258,12 +258,14 @@ def _growing(task: task_module.Task, each: leases.LeaseReservation,
         return None
     snapshot = task.snapshot
     eligible = snapshot.eligible(task.wanted[each.id])
-    if have and each.instances is not None and each.instances.affinity:
+    if each.instances is None:
+        eligible &= ~snapshot.host_set.mask(row.node_uuid for row in kept)
+    elif have and each.instances.affinity:
         eligible &= snapshot.host_set.mask(
             row.node_uuid for row in kept
             if row.reservation_id == each.id)
     return task.limited(lease_demands.of(
-        f'{each.id}:more', instants.instant(snapshot.now),
+        each.id + lease_demands.MORE, instants.instant(snapshot.now),
         instants.instant(task.after.end), least, most, eligible,
         task.margin, snapshot.ready, each.instances, each.id))
 
