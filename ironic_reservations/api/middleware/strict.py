@@ -124,7 +124,13 @@ def _check_method(handlers: Handlers, environ: wsgi.Environ) -> list[str]:
              if handler.since <= minor]
     if allow == ['OPTIONS']:
         # A path of a later version does not exist.
-        raise _nothing()
+        since = min(each.since for method, each in handlers.items()
+                    if method != 'OPTIONS')
+        raise errors.ResourceNotFound(
+            'There is nothing at this path in version '
+            f'{versions.text(minor)}, which this request uses. It came with '
+            f'version {versions.text(since)}: ask for that version, or a '
+            f'later one, in the header {versions.HEADER}.')
     if 'GET' in allow:
         allow.insert(allow.index('GET') + 1, 'HEAD')
     if method not in allow:

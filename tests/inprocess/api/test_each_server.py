@@ -38,7 +38,7 @@ class _Asked:
         url = self.useFixture(migrated.Database(self.kind)).url
         self.served = self.useFixture(world.World(
             *provider, leases__project_limits=True,
-            leases__max_horizon=10 ** 10, database__connection=url,
+            leases__max_horizon=10 ** 9, database__connection=url,
             # NOTE: a test that waits for a CPU can hang for seconds.
             database__idle_in_transaction_timeout=60, **options))
 

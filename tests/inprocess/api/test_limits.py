@@ -34,7 +34,7 @@ class _Served(asking.AskingCase):
     options = {'leases__project_limits': True,
                'leases__max_leases_per_project': 2,
                'leases__max_hosts_per_project': 0,
-               'leases__max_horizon': 10 ** 10,
+               'leases__max_horizon': 10 ** 9,
                'leases__max_host_hours_per_project': 9}
     nodes = {f'host-{number}': {'owner': 'red'} for number in range(4)}
 
@@ -67,7 +67,7 @@ class TestLimits(_Served):
             'max_instances_per_project': (1000, 0),
             'max_instance_hours_per_project': (200000, 0),
             'max_duration': (31622400, None),
-            'max_horizon': (10 ** 10, None),
+            'max_horizon': (10 ** 9, None),
             'extension_notice': (None, None),
             'max_extensions': (None, None),
             'max_per_project': (100, 1),
@@ -117,13 +117,13 @@ class TestLimits(_Served):
         self.assertEqual(2, found['max_leases_per_project'][1])
 
     def test_older_versions_have_nothing_there(self) -> None:
-        """The answer is the same as before."""
+        """The code is the same as before; the text names the version."""
         for method in ('GET', 'POST', 'OPTIONS'):
             refused = self.ask(method, _PATH, 404, version=asking.since(5))
-            self.assertEqual(
-                ('request.not_found', 'There is nothing at this path.'),
-                (refused['errors'][0]['code'],
-                 refused['errors'][0]['detail']))
+            error, = refused['errors']
+            self.assertEqual('request.not_found', error['code'])
+            self.assertIn('in version 1.5, which this request uses. It came '
+                          'with version 1.6: ask', error['detail'])
 
     def test_bad_requests(self) -> None:
         """The refusal names the parameter."""

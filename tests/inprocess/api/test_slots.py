@@ -23,7 +23,7 @@ class TestSlots(asking.AskingCase):
     """One host, with two leases."""
 
     options = {'leases__project_limits': True,
-               'leases__max_horizon': 10 ** 10,
+               'leases__max_horizon': 10 ** 9,
                'leases__max_leases_per_project': 3}
     nodes = {'host': {'resource_class': 'gold'}}
 
