@@ -156,7 +156,8 @@ def downgrade(database: db_connection.Database, revision: str,
         raise WouldLoseRows(
             f'older tables have no place for {listed}, which would be lost. '
             'The previous release runs on the tables as they are: install it, '
-            'and leave them. Otherwise end the leases and reservations first '
+            'and leave them. Otherwise end the leases and reservations first, '
+            'wait until requests in flight are settled (about two minutes), '
             'and copy what is to be kept, or accept the loss with '
             '--accept-data-loss.')
     _run(database, command.downgrade, revision, wait)
