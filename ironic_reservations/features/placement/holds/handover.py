@@ -128,13 +128,14 @@ def _moved(engine: Engine, moving: values.Hold, instance_uuid: str,
         return holding.Verdict.INSTANCE
     if answer.outcome is answers.Outcome.UNCERTAIN:
         return holding.Verdict.BUSY
+    # First, so that a release takes nothing from the instance.
+    transitions.reactivate(engine, moving)
     if answer.outcome is answers.Outcome.CONSUMER_CHANGED:
         there = hold_calls.client(engine).consumer(instance_uuid)
         if moving.node_uuid in there.allocations:
             # Nova's scheduler has allocated the node to the instance.
             releasing.release(engine, [moving.owner])
             return holding.Verdict.INSTANCE
-    transitions.reactivate(engine, moving)
     if answer.outcome is answers.Outcome.REFUSED:
         raise errors.PlacementUnavailable(answer.said)
     LOG.warning('The hold of node %(node)s was not moved to the instance '
