@@ -280,6 +280,23 @@ class TestFindings(TestCase):
         self.assert_nothing()
 
 
+    def test_lease_that_cannot_be_repaired_now_holds_up_no_other(
+            self) -> None:
+        leases = [self.brought(self.wanted({self.host(): 1}))
+                  for _ in range(2)]
+        first = min(each.reservation_id for each in leases)
+
+        def answers(_: str, url: str) -> None:
+            self.to_nova.down = first in url
+        report = auditing.audit(self.engine)
+        self.to_nova.before = answers
+        said = repairs.repair(self.engine, report.differences)
+        self.assertEqual({each.reservation_id: each.reservation_id == first
+                          for each in leases},
+                         {each.reservation_id: bool(why)
+                          for each, why in said.items()})
+
+
 class TestKeeping(TestCase):
 
     def test_provider_of_a_node_that_is_gone_goes_with_its_child(
