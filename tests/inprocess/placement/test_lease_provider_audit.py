@@ -214,6 +214,23 @@ class TestFindings(TestCase):
             self.assertEqual([], self.found())
             self.brought(wanted)
 
+    def test_leftover_of_a_lease_that_starts_meanwhile_is_left_to_it(
+            self) -> None:
+        wanted = self.brought(self.started(1))
+
+        def begin_at(hour: int) -> None:
+            self.execute(sa.update(tables.reservations).values(
+                state='planned', starts_at=leasing.at(hour)))
+        begin_at(2)
+        report = auditing.audit(self.engine)
+        self.to_nova.once_before('GET', wanted.reservation_id,
+                                 lambda: begin_at(1))
+        said = repairs.repair(self.engine, report.differences)
+        self.assertEqual([(Kind.RESERVATION_LEFTOVER, False)], [
+            (each.kind, not why) for each, why in said.items()
+            if self.is_told(each)])
+        self.assert_active(wanted)
+
     def test_what_was_worked_on_is_looked_at_once_more(self) -> None:
         """Also where nothing has changed when its rows are gone."""
         self.brought(self.started(1))

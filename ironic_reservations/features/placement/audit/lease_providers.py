@@ -178,7 +178,9 @@ def repair(engine: Engine, ident: str,
 
     def before_each() -> None:
         # The end of a lease deletes everything; create nothing after that.
-        if read(engine).counts.get(ident) != counts:
+        # A lease that starts creates everything; delete nothing after that.
+        now = read(engine)
+        if ident in now.in_work or now.counts.get(ident) != counts:
             raise _Changed
     try:
         waits = converge.bring(engine, machine.Desired(
