@@ -22,6 +22,7 @@ from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.features.placement import sync as placement_sync
 from ironic_reservations.features.placement.holds import consumers
+from ironic_reservations.features.placement.holds import handover
 from ironic_reservations.features.placement.holds import transitions
 from ironic_reservations.features.placement.holds import values
 from ironic_reservations.model import node_reservation
@@ -125,6 +126,22 @@ class TestMove(TestCase):
         self.assertNotIn(made.instance_uuid, self.consumers(made.node_uuid))
         placement_sync.audit(self.engine, repair=True)
         self.assert_moved(made)
+
+    def test_what_cannot_be_moved_is_not_in_the_way_of_the_rest(
+            self) -> None:
+        self.useFixture(fixtures.MockPatchObject(handover, '_BATCH', 2))
+        made = [self.reserve(self.enrol()) for _ in range(5)]
+        self.network.down = True
+        for each in made:
+            self.deploy(each)
+        self.network.down = False
+        for each in made[:4]:
+            self.nodes.claim(self.enrol(), each.instance_uuid)
+        placement_sync.audit(self.engine, repair=True)
+        self.assertEqual([False] * 4 + [True], [
+            [each.instance_uuid] == self.consumers(each.node_uuid)
+            for each in made])
+        self.assert_clean()
 
     def test_instance_that_nova_has_moved_keeps_what_it_has(self) -> None:
         made, other = self.deployed(), self.enrol()
