@@ -18,16 +18,20 @@ import fixtures
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations.engine import mirror
+from ironic_reservations.engine import retry
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.features.placement import sync as placement_sync
 from ironic_reservations.features.placement.holds import consumers
 from ironic_reservations.features.placement.holds import handover
+from ironic_reservations.features.placement.holds import holding
+from ironic_reservations.features.placement.holds import recovery
 from ironic_reservations.features.placement.holds import transitions
 from ironic_reservations.features.placement.holds import values
 from ironic_reservations.model import node_reservation
 from tests import servers
 from tests.inprocess.placement import faults
+from tests.inprocess.placement import ground
 from tests.inprocess.placement import held_reservations
 from tests.inprocess.placement import in_memory
 
@@ -143,6 +147,23 @@ class TestMove(TestCase):
             for each in made])
         self.assert_clean()
 
+    def test_instance_with_another_hold_gets_the_node_without_delay(
+            self) -> None:
+        made = self.deployed()
+        self.client.delete_allocations(made.instance_uuid)
+        other = self.held(self.enrol(), 'owner')
+        # Nothing is tried again.
+        self.useFixture(fixtures.MockPatchObject(retry, '_LOCKED', 0.0))
+        self.assertIs(holding.Verdict.INSTANCE, handover.move(
+            self.engine, ground.promise(other.node_uuid, other.owner,
+                                        made.instance_uuid)))
+        self.assertEqual({}, self.recover())
+        release.release(self.engine, made.uuid)
+        self.assertEqual({recovery.Recovered.MOVED: 1}, self.recover())
+        self.assertEqual([made.instance_uuid],
+                         self.consumers(other.node_uuid))
+        self.assert_clean()
+
     def test_instance_that_nova_has_moved_keeps_what_it_has(self) -> None:
         made, other = self.deployed(), self.enrol()
         self.client.delete_allocations(made.instance_uuid)
@@ -219,9 +240,9 @@ class TestMove(TestCase):
         made = self.reserve(self.enrol())
         hand_over = transitions.hand_over
 
-        def late(engine: engine_module.Engine, hold: values.Hold) -> None:
+        def late(engine: engine_module.Engine, hold: values.Hold) -> bool:
             release.release(self.engine, made.uuid)
-            hand_over(engine, hold)
+            return hand_over(engine, hold)
         self.useFixture(fixtures.MockPatchObject(transitions, 'hand_over',
                                                  late))
         self.deploy(made)
