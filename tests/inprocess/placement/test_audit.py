@@ -14,12 +14,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import fixtures
 from placement import context as placement_context
 from placement.objects import consumer as placement_consumer
 import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
+from ironic_reservations.db import connection
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import mirror
@@ -167,6 +172,46 @@ class TestNodes(_TestCase):
         self.assertEqual([theirs], self.consumers(used))
         self.client.delete_allocations(theirs)
         self.assertEqual({Kind.PROVIDER_LEFTOVER: True}, self.repair())
+
+    def test_what_ironic_does_not_confirm_leaves_the_rest_repaired(
+            self) -> None:
+        gone, node = self.enrol(), self.enrol()
+        self.promise(node)
+        self.world.ironic.remove(gone)
+        mirror.refresh_all(self.engine)
+        self.world.ironic.down = True
+        self.assertEqual({Kind.PROVIDER_LEFTOVER: False, Kind.UNHELD: True},
+                         self.repair())
+        self.world.ironic.down = False
+        self.assert_mended(Kind.PROVIDER_LEFTOVER, gone)
+
+    def test_repair_that_others_delay_leaves_the_rest_repaired(self) -> None:
+        for _ in range(2):
+            self.promise(self.enrol())
+        for failed in (connection.Conflict('A commit was first.'),
+                       errors.Contention('Others were first.'),
+                       errors.OutcomeUnknown()):
+            report = self.audit()
+            with fixtures.MockPatchObject(
+                    holding, 'hold_node',
+                    self.after(failed, holding.hold_node)):
+                said = repairs.repair(self.engine, report.differences)
+            self.assertEqual([True, False], [bool(why)
+                                             for why in said.values()])
+            for row in self.rows():
+                releasing.release(self.engine, [row.owner])
+
+    @staticmethod
+    def after(failed: Exception, act: Callable[..., Any]
+              ) -> Callable[..., Any]:
+        """Return what fails once, and acts from then on."""
+        left = [failed]
+
+        def acting(*args: Any) -> Any:
+            if left:
+                raise left.pop()
+            return act(*args)
+        return acting
 
     def test_provider_of_a_node_that_no_audit_had_seen(self) -> None:
         """One that is always free is none of the nodes to look at."""

@@ -14,15 +14,24 @@
 
 from __future__ import annotations
 
+import fixtures
+
 from ironic_reservations import engine as engine_module
 from ironic_reservations.engine import mirror
+from ironic_reservations.engine import retry
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.features.placement import sync as placement_sync
 from ironic_reservations.features.placement.holds import consumers
+from ironic_reservations.features.placement.holds import handover
+from ironic_reservations.features.placement.holds import holding
+from ironic_reservations.features.placement.holds import recovery
+from ironic_reservations.features.placement.holds import transitions
+from ironic_reservations.features.placement.holds import values
 from ironic_reservations.model import node_reservation
 from tests import servers
 from tests.inprocess.placement import faults
+from tests.inprocess.placement import ground
 from tests.inprocess.placement import held_reservations
 from tests.inprocess.placement import in_memory
 
@@ -122,6 +131,39 @@ class TestMove(TestCase):
         placement_sync.audit(self.engine, repair=True)
         self.assert_moved(made)
 
+    def test_what_cannot_be_moved_is_not_in_the_way_of_the_rest(
+            self) -> None:
+        self.useFixture(fixtures.MockPatchObject(handover, '_BATCH', 2))
+        made = [self.reserve(self.enrol()) for _ in range(5)]
+        self.network.down = True
+        for each in made:
+            self.deploy(each)
+        self.network.down = False
+        for each in made[:4]:
+            self.nodes.claim(self.enrol(), each.instance_uuid)
+        placement_sync.audit(self.engine, repair=True)
+        self.assertEqual([False] * 4 + [True], [
+            [each.instance_uuid] == self.consumers(each.node_uuid)
+            for each in made])
+        self.assert_clean()
+
+    def test_instance_with_another_hold_gets_the_node_without_delay(
+            self) -> None:
+        made = self.deployed()
+        self.client.delete_allocations(made.instance_uuid)
+        other = self.held(self.enrol(), 'owner')
+        # Nothing is tried again.
+        self.useFixture(fixtures.MockPatchObject(retry, '_LOCKED', 0.0))
+        self.assertIs(holding.Verdict.INSTANCE, handover.move(
+            self.engine, ground.promise(other.node_uuid, other.owner,
+                                        made.instance_uuid)))
+        self.assertEqual({}, self.recover())
+        release.release(self.engine, made.uuid)
+        self.assertEqual({recovery.Recovered.MOVED: 1}, self.recover())
+        self.assertEqual([made.instance_uuid],
+                         self.consumers(other.node_uuid))
+        self.assert_clean()
+
     def test_instance_that_nova_has_moved_keeps_what_it_has(self) -> None:
         made, other = self.deployed(), self.enrol()
         self.client.delete_allocations(made.instance_uuid)
@@ -159,6 +201,85 @@ class TestMove(TestCase):
         self.free(made)
         self.assertEqual(before, self.client.consumer(instance))
         self.assertEqual([], self.rows())
+
+    def moving(self, fault: faults.Fault) -> node_reservation.Reservation:
+        """Return a reservation whose hold is moved, with a failure."""
+        made = self.reserve(self.enrol())
+        through = admission.admit(self.engine, made.node_uuid, made.uuid)
+        self.world.ironic.deploy(made.node_uuid, made.instance_uuid)
+        self.network.faults = [fault]
+        admission.close(self.engine, through, True)
+        held, = self.rows()
+        self.assertIs(values.HoldState.MOVING, held.state)
+        return made
+
+    def assert_nothing_of(self, made: node_reservation.Reservation) -> None:
+        """Check that a node can be reserved again, once it is free."""
+        self.free(made)
+        self.recover()
+        self.network.deliver()
+        self.assertEqual(([], []), (self.consumers(made.node_uuid),
+                                    self.rows()))
+        release.release(self.engine, self.reserve(made.node_uuid).uuid)
+
+    def test_node_that_is_free_before_its_move_is_known_is_taken_back(
+            self) -> None:
+        for fault in faults.Fault:
+            self.assert_nothing_of(self.moving(fault))
+
+    def test_reservation_deleted_before_its_move_is_known_takes_it_back(
+            self) -> None:
+        for fault in faults.Fault:
+            made = self.moving(fault)
+            release.release(self.engine, made.uuid)
+            self.assertEqual([], self.rows())
+            self.assert_nothing_of(made)
+
+    def test_reservation_deleted_before_its_move_is_written_takes_it_back(
+            self) -> None:
+        made = self.reserve(self.enrol())
+        hand_over = transitions.hand_over
+
+        def late(engine: engine_module.Engine, hold: values.Hold) -> bool:
+            release.release(self.engine, made.uuid)
+            return hand_over(engine, hold)
+        self.useFixture(fixtures.MockPatchObject(transitions, 'hand_over',
+                                                 late))
+        self.deploy(made)
+        self.assert_nothing_of(made)
+
+    def test_move_that_arrives_while_it_is_taken_back(self) -> None:
+        made = self.moving(faults.Fault.LATE)
+        held, = self.rows()
+        self.network.once_before('PUT', held.consumer_uuid,
+                                 self.network.deliver)
+        release.release(self.engine, made.uuid)
+        self.assertEqual([], self.network.late)
+        self.assert_nothing_of(made)
+
+    def test_instance_moved_by_nova_before_its_move_is_known(self) -> None:
+        made, other = self.moving(faults.Fault.UNANSWERED), self.enrol()
+        self.client.delete_allocations(made.instance_uuid)
+        self.nodes.claim(other, made.instance_uuid)
+        release.release(self.engine, made.uuid)
+        self.assertEqual(([made.instance_uuid], []),
+                         (self.consumers(other), self.rows()))
+
+    def test_node_claimed_by_nova_instead_of_its_move_is_left_to_it(
+            self) -> None:
+        made = self.reserve(self.enrol())
+        held, = self.rows()
+
+        def claim() -> None:
+            self.client.delete_allocations(held.consumer_uuid)
+            self.nodes.claim(made.node_uuid, made.instance_uuid)
+        self.network.once_before('POST', '/allocations', claim)
+        self.deploy(made)
+        self.assertEqual(([made.instance_uuid], []),
+                         (self.consumers(made.node_uuid), self.rows()))
+        self.free(made)
+        self.assertEqual([made.instance_uuid],
+                         self.consumers(made.node_uuid))
 
     def test_reservation_that_is_deleted_takes_it_back(self) -> None:
         made = self.deployed()

@@ -214,6 +214,23 @@ class TestFindings(TestCase):
             self.assertEqual([], self.found())
             self.brought(wanted)
 
+    def test_leftover_of_a_lease_that_starts_meanwhile_is_left_to_it(
+            self) -> None:
+        wanted = self.brought(self.started(1))
+
+        def begin_at(hour: int) -> None:
+            self.execute(sa.update(tables.reservations).values(
+                state='planned', starts_at=leasing.at(hour)))
+        begin_at(2)
+        report = auditing.audit(self.engine)
+        self.to_nova.once_before('GET', wanted.reservation_id,
+                                 lambda: begin_at(1))
+        said = repairs.repair(self.engine, report.differences)
+        self.assertEqual([(Kind.RESERVATION_LEFTOVER, False)], [
+            (each.kind, not why) for each, why in said.items()
+            if self.is_told(each)])
+        self.assert_active(wanted)
+
     def test_what_was_worked_on_is_looked_at_once_more(self) -> None:
         """Also where nothing has changed when its rows are gone."""
         self.brought(self.started(1))
@@ -278,6 +295,23 @@ class TestFindings(TestCase):
         self.to_nova.down = False
         self.assertEqual({Kind.RESERVATION_LEFTOVER: True}, self.repair())
         self.assert_nothing()
+
+
+    def test_lease_that_cannot_be_repaired_now_holds_up_no_other(
+            self) -> None:
+        leases = [self.brought(self.wanted({self.host(): 1}))
+                  for _ in range(2)]
+        first = min(each.reservation_id for each in leases)
+
+        def answers(_: str, url: str) -> None:
+            self.to_nova.down = first in url
+        report = auditing.audit(self.engine)
+        self.to_nova.before = answers
+        said = repairs.repair(self.engine, report.differences)
+        self.assertEqual({each.reservation_id: each.reservation_id == first
+                          for each in leases},
+                         {each.reservation_id: bool(why)
+                          for each, why in said.items()})
 
 
 class TestKeeping(TestCase):

@@ -29,6 +29,7 @@ from ironic_reservations.engine import sweep
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
+from ironic_reservations.features.placement import sync as placement_sync
 from ironic_reservations.features.placement.holds import consumers
 from ironic_reservations.features.placement.holds import holding
 from ironic_reservations.features.placement.holds import recovery
@@ -196,6 +197,18 @@ class TestReserve(held_reservations.TestCase):
             if row.state is values.HoldState.ACTIVE])
         self.recover()
         self.assertEqual([], self.consumers(other))
+        self.assert_clean()
+
+    def test_expired_reservation_leaves_its_node_to_others_at_once(
+            self) -> None:
+        """Although its instance gets another node."""
+        left, node = self.enrol(), self.enrol()
+        instance = world.new_uuid()
+        self.reserve(left, ttl=10, instance_uuid=instance)
+        self.world.clock.advance(10)
+        self.reserve(node, instance_uuid=instance)
+        placement_sync.recover(self.engine)
+        self.assertEqual([], self.consumers(left))
         self.assert_clean()
 
     def test_uuid_that_a_client_uses_again_is_held_again(self) -> None:

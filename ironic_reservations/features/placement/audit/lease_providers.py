@@ -49,6 +49,9 @@ LOG = log.getLogger(__name__)
 Difference = differences.Difference
 Kind = differences.Kind
 
+#: The reason for which a difference remains that is only of one moment.
+IN_WORK = 'Another process is changing it.'
+
 _Seen = dict[str, providers_seen.Seen]
 
 
@@ -152,28 +155,17 @@ def _as_seen(rows: compare_lease_providers.Rows, host: str,
         sorted(rows.of_host(host).items()))
 
 
-def repair(engine: Engine,
-           found: Collection[Difference]) -> dict[Difference, str]:
-    """Repair differences, without deleting or changing servers.
+def repair(engine: Engine, ident: str,
+           its: Collection[Difference]) -> str:
+    """Repair a lease reservation, without deleting or changing servers.
 
-    :returns: the reason for which each difference remains, in words; empty if
-        it is repaired.
+    :param its: all differences of it.
+    :returns: the reason for which they remain, in words; empty if they are
+        repaired.
     """
-    said: dict[Difference, str] = {}
-    for ident in sorted({each.reservation_id for each in found}):
-        its = [each for each in found if each.reservation_id == ident]
-        why = _repair(engine, ident, its)
-        said.update({each: each.detail
-                     if each.kind is Kind.OVERALLOCATED else why
-                     for each in its})
-    return said
-
-
-def _repair(engine: Engine, ident: str,
-            its: Collection[Difference]) -> str:
     rows = read(engine)
     if ident in rows.in_work:
-        return 'Another process is changing it.'
+        return IN_WORK
     counts = rows.counts.get(ident)
     if counts is None and not any(each.node_uuid for each in its) and (
             not _ours(engine, ident)):
@@ -186,7 +178,9 @@ def _repair(engine: Engine, ident: str,
 
     def before_each() -> None:
         # The end of a lease deletes everything; create nothing after that.
-        if read(engine).counts.get(ident) != counts:
+        # A lease that starts creates everything; delete nothing after that.
+        now = read(engine)
+        if ident in now.in_work or now.counts.get(ident) != counts:
             raise _Changed
     try:
         waits = converge.bring(engine, machine.Desired(
@@ -194,7 +188,7 @@ def _repair(engine: Engine, ident: str,
             active=counts is not None, flavor=flavor,
             servers=machine.Servers.WAIT), before_each)
     except _Changed:
-        return 'Another process is changing it.'
+        return IN_WORK
     return '; '.join(waits)
 
 

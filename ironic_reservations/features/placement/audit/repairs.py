@@ -14,11 +14,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Collection
 import dataclasses
+import functools
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement_answers as answers
+from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import Engine
 from ironic_reservations.features.placement.audit import auditing
 from ironic_reservations.features.placement.audit import compare_hosts
@@ -32,6 +35,8 @@ from ironic_reservations.features.placement.lease_providers import converge
 Difference = differences.Difference
 Kind = differences.Kind
 
+_IN_WORK = lease_providers.IN_WORK
+
 
 def repair(engine: Engine,
            found: Collection[Difference]) -> dict[Difference, str]:
@@ -43,33 +48,45 @@ def repair(engine: Engine,
     # Orphans first, since an orphan may prevent a hold of its node.
     order = sorted((one for one in found if not one.reservation_id),
                    key=lambda one: (one.kind is not Kind.ORPHAN, one))
-    said = {one: _repair(engine, one) for one in order}
-    of_leases = [one for one in found if one.reservation_id]
-    try:
-        said.update(lease_providers.repair(engine, of_leases))
-    except (errors.PlacementUnavailable, errors.NovaUnavailable) as exc:
-        said.update(dict.fromkeys(of_leases, str(exc)))
+    said = {one: _attempt(functools.partial(_repair, engine, one))
+            for one in order}
+    for ident in sorted({one.reservation_id for one in found} - {''}):
+        its = [one for one in found if one.reservation_id == ident]
+        why = _attempt(functools.partial(lease_providers.repair, engine,
+                                         ident, its))
+        said.update({one: one.detail if one.kind is Kind.OVERALLOCATED
+                     else why for one in its})
     return said
+
+
+def _attempt(repair_one: Callable[[], str]) -> str:
+    """Repair a part; return the reason for which it remains, in words.
+
+    Without an answer to one part, the others are repaired nevertheless.
+    """
+    try:
+        return repair_one()
+    except errors.ReservationError as exc:
+        return str(exc)
+    except db_connection.Conflict:
+        return _IN_WORK
 
 
 def _repair(engine: Engine, difference: Difference) -> str:
     if difference.kind in (Kind.UNCOUNTED, Kind.FAILED_MIGRATION):
         # The server belongs to its owner, and the migration to Nova.
         return difference.detail
-    try:
-        view = auditing.check_host(engine, difference.node_uuid,
-                                          not difference.shared)
-        if difference not in compare_hosts.compare(view):
-            return 'Another process is changing it.' if view.in_work else ''
-        match difference.kind:
-            case Kind.ORPHAN:
-                return _remove_orphan(engine, difference)
-            case Kind.HOLD_MISSING | Kind.HOLD_DIFFERS | Kind.UNHELD:
-                return _hold_again(engine, view, difference.consumer_uuid)
-            case Kind.PROVIDER_LEFTOVER:
-                return _remove_provider(engine, view.host)
-    except errors.PlacementUnavailable as exc:
-        return str(exc)
+    view = auditing.check_host(engine, difference.node_uuid,
+                               not difference.shared)
+    if difference not in compare_hosts.compare(view):
+        return _IN_WORK if view.in_work else ''
+    match difference.kind:
+        case Kind.ORPHAN:
+            return _remove_orphan(engine, difference)
+        case Kind.HOLD_MISSING | Kind.HOLD_DIFFERS | Kind.UNHELD:
+            return _hold_again(engine, view, difference.consumer_uuid)
+        case Kind.PROVIDER_LEFTOVER:
+            return _remove_provider(engine, view.host)
     return difference.detail
 
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
+import dataclasses
 import datetime
 import random
 import time
@@ -168,6 +169,8 @@ def remove(engine: Engine, hold: values.Hold) -> bool:
     """
     if hold.handed:
         return _take_from_instance(engine, hold)
+    if hold.instance_uuid is not None:
+        return _remove_moving(engine, hold)
     answer = client(engine).delete_allocations(hold.consumer_uuid)
     if answer.outcome is answers.Outcome.GONE:
         if hold.confirmed or fence_new(engine, hold):
@@ -189,6 +192,26 @@ def remove_all(engine: Engine,
         engine).post_allocations({
             hold.consumer_uuid: nothing(hold, _WRITTEN_ONCE)
             for hold in written}))
+
+
+def _remove_moving(engine: Engine, hold: values.Hold) -> bool:
+    """Remove a hold that may have been moved to its instance.
+
+    A move that is late is refused: its consumer has changed, or is gone.
+    """
+    there = client(engine).consumer(hold.consumer_uuid)
+    if there.allocations:
+        # NOTE: a DELETE is done even if the hold is moved meanwhile.
+        answer = patiently(engine, hold, lambda: client(
+            engine).put_allocations(hold.consumer_uuid,
+                                    nothing(hold, there.generation)))
+        if answer.done:
+            return True
+        if answer.outcome is not answers.Outcome.CONSUMER_CHANGED:
+            raise errors.PlacementUnavailable(answer.said)
+    assert hold.instance_uuid is not None
+    return _take_from_instance(engine, dataclasses.replace(
+        hold, consumer_uuid=hold.instance_uuid))
 
 
 def _take_from_instance(engine: Engine, hold: values.Hold) -> bool:

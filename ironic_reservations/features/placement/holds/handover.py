@@ -14,6 +14,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from oslo_log import log
 
 from ironic_reservations import errors
@@ -33,7 +35,7 @@ from ironic_reservations.model import node_reservation
 LOG = log.getLogger(__name__)
 
 MOVE = 'move'
-#: The maximum number of holds that one pass moves.
+#: The maximum number of holds that are read at once.
 _BATCH = 100
 
 
@@ -48,12 +50,25 @@ def hand_over_all(engine: Engine) -> None:
     """Move holds that should have been moved before."""
     if not _is_wanted(engine):
         return
-    with engine.database.read() as connection:
-        promises = db_holds.read_deployed(connection, _BATCH)
-    for promise in promises:
+    for promise in _deployed(engine):
         if not _hand_over(engine, promise):
             # Each of the others would wait for a time-out, too.
             break
+
+
+def _deployed(engine: Engine) -> Iterator[values.Promise]:
+    """Read the promises whose holds should have been moved, in pages.
+
+    A hold that cannot be moved stays, and must not hide the others.
+    """
+    last = 0
+    while True:
+        with engine.database.read() as connection:
+            page = db_holds.read_deployed(connection, last, _BATCH)
+        if not page:
+            return
+        yield from page.values()
+        last = max(page)
 
 
 def _is_wanted(engine: Engine) -> bool:
@@ -128,13 +143,14 @@ def _moved(engine: Engine, moving: values.Hold, instance_uuid: str,
         return holding.Verdict.INSTANCE
     if answer.outcome is answers.Outcome.UNCERTAIN:
         return holding.Verdict.BUSY
+    # First, so that a release takes nothing from the instance.
+    transitions.reactivate(engine, moving)
     if answer.outcome is answers.Outcome.CONSUMER_CHANGED:
         there = hold_calls.client(engine).consumer(instance_uuid)
         if moving.node_uuid in there.allocations:
             # Nova's scheduler has allocated the node to the instance.
             releasing.release(engine, [moving.owner])
             return holding.Verdict.INSTANCE
-    transitions.reactivate(engine, moving)
     if answer.outcome is answers.Outcome.REFUSED:
         raise errors.PlacementUnavailable(answer.said)
     LOG.warning('The hold of node %(node)s was not moved to the instance '

@@ -78,7 +78,8 @@ def recover(engine: Engine) -> dict[Recovered, int]:
 def recover_one(engine: Engine, hold: values.Hold) -> Recovered | None:
     """Complete one hold, unless a process still works on it.
 
-    :returns: ``None`` if a process does.
+    :returns: ``None`` if a process does, or if another hold of the instance
+        has to be released first.
     :raises PlacementUnavailable: Placement does not answer; it is retried
         after the new deadline.
     """
@@ -100,8 +101,8 @@ def recover_one(engine: Engine, hold: values.Hold) -> Recovered | None:
         if hold_calls.fence_move(engine, ours):
             transitions.reactivate(engine, ours)
             return Recovered.CONFIRMED
-        transitions.hand_over(engine, ours)
-        return Recovered.MOVED
+        return Recovered.MOVED if transitions.hand_over(
+            engine, ours) else None
     if hold_calls.is_there(engine, ours) or not hold_calls.fence_new(
             engine, ours):
         transitions.reactivate(engine, ours)

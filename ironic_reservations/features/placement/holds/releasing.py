@@ -35,7 +35,8 @@ def release(engine: Engine, owners: Collection[str]) -> bool:
     """Release the holds of reservations.
 
     :returns: whether all are gone; the others will be released later.
-    :raises DatabaseUnavailable: nothing was changed.
+    :raises DatabaseUnavailable: nothing was changed, or the holds will be
+        released later.
     """
     def attempt() -> None:
         with engine.database.write() as connection:
@@ -51,7 +52,8 @@ def give_up(engine: Engine, held: values.Hold) -> bool:
 
     :returns: whether it is gone; otherwise it will be released later, or has
         changed.
-    :raises DatabaseUnavailable: nothing was changed.
+    :raises DatabaseUnavailable: nothing was changed, or the hold will be
+        released later.
     """
     def attempt() -> values.Hold | None:
         with engine.database.write() as connection:
@@ -64,7 +66,7 @@ def give_up(engine: Engine, held: values.Hold) -> bool:
 
 
 def take_back(engine: Engine, owners: Collection[str]) -> bool:
-    """Release the holds that :func:`db.holds.release` has marked.
+    """Release the holds that :func:`.rows.release` has marked.
 
     :returns: whether all are gone; the others will be released later.
     """

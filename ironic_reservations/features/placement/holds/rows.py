@@ -242,23 +242,31 @@ def count(connection: sa.Connection) -> dict[values.HoldState, int]:
                 _h.state, sa.func.count()).group_by(_h.state))}
 
 
-def read_deployed(connection: sa.Connection,
-                  limit: int) -> list[values.Promise]:
-    """Return used reservations whose holds have not been handed over yet."""
+def read_deployed(connection: sa.Connection, after: int,
+                  limit: int) -> dict[int, values.Promise]:
+    """Return used reservations whose holds have not been handed over yet.
+
+    :param after: the id of the last hold of the page before.
+    :returns: a page of them, by the ids of their holds in ascending order.
+    """
     # SELECT ... FROM holds JOIN reservations
     #     ON uuid = owner AND reservations.node_uuid = holds.node_uuid
-    #   WHERE holds.state = 'active' AND holds.instance_uuid IS NULL
+    #   WHERE holds.id > ? AND holds.state = 'active'
+    #     AND holds.instance_uuid IS NULL
     #     AND immediate = 1 AND reservations.state = 'in_use'
-    #     AND reservations.instance_uuid IS NOT NULL LIMIT ?
-    return _PROMISE.all(connection.execute(
-        sa.select(*_PROMISE.columns)
+    #     AND reservations.instance_uuid IS NOT NULL
+    #   ORDER BY holds.id LIMIT ?
+    rows = connection.execute(
+        sa.select(_h.id, *_PROMISE.columns)
         .join_from(tables.holds, tables.reservations, sa.and_(
             _r.uuid == _h.owner, _r.node_uuid == _h.node_uuid))
-        .where(_h.state == values.HoldState.ACTIVE.value,
+        .where(_h.id > after, _h.state == values.HoldState.ACTIVE.value,
                _h.instance_uuid.is_(None), _r.immediate == 1,
                _r.state == node_reservation.State.IN_USE.value,
                _r.instance_uuid.is_not(None))
-        .order_by(_h.id).limit(limit)))
+        .order_by(_h.id).limit(limit))
+    promise = _PROMISE.reader(rows)
+    return {row.id: promise(row) for row in rows}
 
 
 def read_consumer(connection: sa.Connection,

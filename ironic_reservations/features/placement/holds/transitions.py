@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Collection
 import datetime
 
+from oslo_db import exception as db_exc
+from oslo_log import log
 import sqlalchemy as sa
 
 from ironic_reservations.engine import drop_unused
@@ -24,6 +26,12 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.features.placement.holds import rows as db_holds
 from ironic_reservations.features.placement.holds import values
+
+LOG = log.getLogger(__name__)
+
+
+class _HasHold(Exception):
+    """The instance is the consumer of another hold."""
 
 
 def reactivate(engine: Engine, hold: values.Hold) -> values.Hold | None:
@@ -44,17 +52,32 @@ def reactivate_all(engine: Engine, new: Collection[values.Hold]
     return retry.until_committed(attempt)
 
 
-def hand_over(engine: Engine, hold: values.Hold) -> None:
-    """Write that a hold has been moved to its instance."""
+def hand_over(engine: Engine, hold: values.Hold) -> bool:
+    """Write that a hold has been moved to its instance.
+
+    :returns: ``False`` if a hold of another node still has that consumer; then
+        the row is unchanged, and :mod:`.recovery` tries again later.
+    """
     assert hold.instance_uuid is not None
     instance_uuid = hold.instance_uuid
 
     def attempt() -> None:
         with engine.database.write() as connection:
-            db_holds.change(connection, hold, engine.clock(), confirmed=True,
-                            state=values.HoldState.ACTIVE,
-                            consumer_uuid=instance_uuid)
-    retry.until_committed(attempt)
+            try:
+                db_holds.change(connection, hold, engine.clock(),
+                                confirmed=True, state=values.HoldState.ACTIVE,
+                                consumer_uuid=instance_uuid)
+            except db_exc.DBDuplicateEntry as exc:
+                # No conflict: it lasts until that hold is released.
+                raise _HasHold from exc
+    try:
+        retry.until_committed(attempt)
+    except _HasHold:
+        LOG.info('The instance %(instance)s has got the node %(node)s, and '
+                 'its hold of another node has yet to be released',
+                 {'instance': instance_uuid, 'node': hold.node_uuid})
+        return False
+    return True
 
 
 def forget(engine: Engine, *gone: values.Hold,
