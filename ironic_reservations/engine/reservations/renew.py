@@ -84,7 +84,7 @@ def renew(engine: Engine, uuid: str,
                   else room.beside(rests_on)),
             [change.Write(held, extended)],
             None if room is None else room.snapshot, uuid)
-        if held.expires:
+        if held.unused:
             renewal.wrong_from(held.expires_at)
         return change.Planned(extended, renewal)
     return change.carry_out(engine, plan)

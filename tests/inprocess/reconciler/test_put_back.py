@@ -104,6 +104,20 @@ class TestPutBack(leases.TestCase):
         sweep.sweep(self.engine)
         self.assertEqual([], self.leasing.all())
 
+    def test_renewal_that_stood_still_past_the_end_brings_nothing_back(
+            self) -> None:
+        self._act()
+
+        def pass_by() -> None:
+            self.world.clock.advance(601)
+            self.assertRaises(errors.ReservationNotFound, find.get,
+                              self.engine, self.held.uuid)
+        self.world.before_next_write(pass_by)
+        self.assertRaises(errors.ReservationNotFound, renew.renew,
+                          self.engine, self.held.uuid, ttl=600)
+        sweep.sweep(self.engine)
+        self._put_back()
+
     def test_nobody_acted(self) -> None:
         self.world.clock.advance(601)
         self.world.reserve(self.node)
