@@ -124,7 +124,7 @@ def _open(engine: Engine, nodes: Sequence[mirrored_node.Node],
             db_nodes.update_facts(connection, mirrored, asked_at)
             db_nodes.replace_traits(connection, [
                 node for node in mirrored
-                if node.traits != known[node.uuid].traits])
+                if node.traits != known[node.uuid].traits], asked_at)
             for node in new:
                 if node.uuid not in known:
                     db_nodes.insert_in_any_case(connection, node, asked_at)
