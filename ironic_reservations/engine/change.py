@@ -242,23 +242,21 @@ class Change:
     @property
     def all_of_leases(self) -> list[Write[leases.Lease]]:
         """The writes of all leases."""
-        return [cast(Write[leases.Lease], write) for write in self.writes
-                if isinstance(write.after or write.before, leases.Lease)]
+        return self._of(leases.Lease)
 
     @property
     def of_reservations(self) -> list[Write[node_reservation.Reservation]]:
         """The writes of reservations."""
-        return [cast(Write[node_reservation.Reservation], write)
-                for write in self.writes if isinstance(
-                    write.after or write.before,
-                    node_reservation.Reservation)]
+        return self._of(node_reservation.Reservation)
 
     @property
     def of_windows(self) -> list[Write[node_window.NodeWindow]]:
         """The writes of nodes in maintenance windows."""
-        return [cast(Write[node_window.NodeWindow], write)
-                for write in self.writes if isinstance(
-                    write.after or write.before, node_window.NodeWindow)]
+        return self._of(node_window.NodeWindow)
+
+    def _of(self, kind: type[_T]) -> list[Write[_T]]:
+        return [cast(Write[_T], write) for write in self.writes
+                if isinstance(write.after or write.before, kind)]
 
     @property
     def kinds(self) -> set[object]:
