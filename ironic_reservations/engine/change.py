@@ -392,8 +392,8 @@ def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
         lost history may have contained the rows, and clients may have got
         these ids.
     :param memory: the memory of features, if it outlasts this request.
-    :param once: whether a plan without a change after a lost COMMIT shows that
-        the request was not carried out.
+    :param once: whether the change is planned only once: if its COMMIT was
+        lost and is not found, the outcome is unknown.
     :raises Contention: other requests changed the same nodes at each attempt.
     :raises OutcomeUnknown: the request may or may not have been carried out.
     :raises Obstacle: a feature cannot use a node.
