@@ -235,7 +235,7 @@ def write_known(engine: Engine, before: Mapping[str, mirrored_node.Node],
     if known:
         with engine.database.write() as connection:
             db_nodes.update_facts(connection, known, asked_at)
-            db_nodes.replace_traits(connection, other_traits)
+            db_nodes.replace_traits(connection, other_traits, asked_at)
             db_lease_work.wake(connection, changed & {*hosts},
                                engine.clock())
     return changed

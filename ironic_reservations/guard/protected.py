@@ -336,7 +336,7 @@ class Protected:
         actor = self.holders.actor(node, act_bodies.proof(environ))
         # Nothing puts back a change that is made while the node is put back.
         protect.check(view, protect.ChangeRequest(
-            actor, not self.acts.isdisjoint(acts) or view.put_back,
+            actor, not self.acts.isdisjoint(acts) or view.being_put_back,
             not node_acts.FREES.isdisjoint(acts)))
         handover = self.holders.record(
             node_uuid, holder_acts.acts_of_holder(view, actor, recorded),

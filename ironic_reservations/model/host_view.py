@@ -78,7 +78,7 @@ class HostView:
                 else not reservation.over(self.now))
 
     @property
-    def put_back(self) -> bool:
+    def being_put_back(self) -> bool:
         """Whether the node is being put back after a promise."""
         return not self.held and (self.reservation is not None
                                   or bool(self.present))

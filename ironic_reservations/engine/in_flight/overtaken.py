@@ -236,8 +236,8 @@ def _report(engine: Engine, view: host_view.HostView, what: str) -> None:
         engine.announcer.notify(announce.UPDATE, held, announce.OVERTAKEN)
     elif view.lease is not None:
         with engine.database.read() as connection:
-            found = db_leases.read_of_reservation(
-                connection, view.lease.reservation_id)
+            found = db_leases.read_of_reservations(
+                connection, (view.lease.reservation_id,))
         for lease in found:
             engine.announcer.notify_lease(announce.LEASE_UPDATE, lease,
                                           announce.OVERTAKEN)
