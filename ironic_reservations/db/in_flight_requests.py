@@ -195,6 +195,16 @@ def insert_ticket(connection: sa.Connection, booking: leases.NodeBooking,
         db_bookings.as_read([booking])).rowcount)
 
 
+def read_ticket_node(connection: sa.Connection, token: str) -> str | None:
+    """Return the node of a ticket, ``None`` if there is no such ticket."""
+    # SELECT node_uuid FROM in_flight_requests
+    #   WHERE token = ? AND state = 'issued'
+    return connection.execute(
+        sa.select(_p.node_uuid).where(
+            _p.token == token,
+            _p.state == in_flight.State.ISSUED.value)).scalar_one_or_none()
+
+
 def take_ticket(connection: sa.Connection, token: str, node_uuid: str,
                 act: str, now: datetime.datetime,
                 expires_at: datetime.datetime) -> bool:

@@ -177,15 +177,10 @@ class Context:
         :raises Refused: Ironic refuses the correction now.
         """
         ironic = self.ironic
-
-        def call(token: str | None) -> None:
-            ironic.put_back(booking.node_uuid, correction.method,
-                            correction.path, correction.body, token)
-        if correction.act is None:
-            self._check_conductor(booking.node_uuid)
-            call(None)
-        else:
-            self._send(booking, correction.act, call)
+        self._send(booking, correction.act,
+                   lambda token: ironic.put_back(
+                       booking.node_uuid, correction.method, correction.path,
+                       correction.body, token))
 
     def _send(self, booking: leases.NodeBooking, act: in_flight.Act,
               call: Callable[[str], None]) -> None:
