@@ -303,16 +303,18 @@ def write_seen(connection: sa.Connection, row: in_flight.InFlight,
 
 
 def shown_elsewhere(connection: sa.Connection, reservation_uuid: str,
-                    token: str) -> bool:
+                    node_uuid: str, token: str) -> bool:
     """Return whether another request in flight has the same proof.
+
+    A request for another node has that of an earlier reservation.
 
     :param token: the token of the request that is not counted.
     """
     # SELECT id FROM in_flight_requests WHERE reservation_uuid = ?
-    #   AND token <> ? LIMIT 1
+    #   AND node_uuid = ? AND token <> ? LIMIT 1
     return connection.execute(
         sa.select(_p.id).where(_p.reservation_uuid == reservation_uuid,
-                               _p.token != token)
+                               _p.node_uuid == node_uuid, _p.token != token)
         .limit(1)).first() is not None
 
 

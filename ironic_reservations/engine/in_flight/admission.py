@@ -534,15 +534,14 @@ def _close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
             known = db_nodes.read_nodes(
                 connection, (admitted.node_uuid,), with_traits=False
             ).get(admitted.node_uuid)
-            held = (None if admitted.reservation_uuid is None else
-                    db_reservations.read_by_uuid(connection,
-                                                 admitted.reservation_uuid))
+            held = _shown_reservation(connection, admitted)
             after = None if held is None or gone else _settled(
                 admitted, held, succeeded, node)
             if (after is not None
                     and after.state is node_reservation.State.RESERVED
                     and db_in_flight.shown_elsewhere(
-                        connection, after.uuid, admitted.token)):
+                        connection, after.uuid, after.node_uuid,
+                        admitted.token)):
                 after = None
         if known is None:
             return change.Planned(not gone)
@@ -571,6 +570,21 @@ def _close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
                 after, updated_at=now), change.Cause.USED)]
         return change.Planned(True, closing)
     return change.carry_out(engine, plan)
+
+
+def _shown_reservation(connection: sa.Connection, admitted: InFlightRequest
+                       ) -> node_reservation.Reservation | None:
+    """Return the reservation that was shown, ``None`` if it is gone.
+
+    A client may have used its uuid again meanwhile, but only on another node:
+    this one has been kept for the request.
+    """
+    if admitted.reservation_uuid is None:
+        return None
+    found = db_reservations.read_by_uuid(connection,
+                                         admitted.reservation_uuid)
+    return (None if found is None or found.node_uuid != admitted.node_uuid
+            else found)
 
 
 def _settled(admitted: InFlightRequest, held: node_reservation.Reservation,
