@@ -75,8 +75,8 @@ class InFlightRequest:
     :ivar lease_reservation_id: the lease reservation that was shown.
     :ivar instance_uuid: the uuid of an allocation.
     :ivar uses: whether a lease uses its node if this request succeeds.
-    :ivar held: for a change, whether the node has a holder; a node that is
-        being put back has none.
+    :ivar holder: the reservation or booking that was shown, or for a change,
+        that has the node; a node that is being put back has none.
     """
 
     token: str
@@ -87,7 +87,7 @@ class InFlightRequest:
     lease_reservation_id: str | None = None
     instance_uuid: str | None = None
     uses: bool = False
-    held: bool = False
+    holder: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -174,7 +174,8 @@ def admit(
                          view.next_change,
                          starting=unbound(view.bookings, ident),
                          lease_reservation_id=ident,
-                         uses=act is planner_admit.Act.USE)
+                         uses=act is planner_admit.Act.USE,
+                         holder=view.holder)
         proven = verdict is planner_admit.Verdict.PROVEN
         if act.lasts and view.next_lease is not None:
             permitted()
@@ -186,7 +187,7 @@ def admit(
                                                         provision_state=None),
                      view.row if proven else None, None, now, deadline,
                      view.next_change, void=None if proven else view.row,
-                     room=room)
+                     room=room, holder=view.holder if proven else None)
     return let_through(engine, plan)
 
 
@@ -254,7 +255,7 @@ def begin(engine: Engine, node: mirrored_node.Node,
           starting: Collection[leases.NodeBooking] = (),
           lease_reservation_id: str | None = None,
           act: str | None = None, uses: bool = False,
-          had: bool = False) -> change.Planned[InFlightRequest]:
+          holder: str | None = None) -> change.Planned[InFlightRequest]:
     """Return a request that is let through, and the change that does so.
 
     :param node: the node as the decision saw it.
@@ -270,14 +271,14 @@ def begin(engine: Engine, node: mirrored_node.Node,
     :param starting: bookings that this first use binds.
     :param act: :data:`.in_flight.CHANGE` for a change that uses no node.
     :param uses: see :class:`InFlightRequest`.
-    :param had: see ``held`` of :class:`InFlightRequest`.
+    :param holder: see :class:`InFlightRequest`.
     """
     token = str(uuid_module.uuid4())
     first = (shown is not None
              and shown.state is node_reservation.State.RESERVED)
     through = InFlightRequest(
         token, node.uuid, deadline, None if shown is None else shown.uuid,
-        first, lease_reservation_id, instance_uuid, uses, had)
+        first, lease_reservation_id, instance_uuid, uses, holder)
     rests_on = seen.picked(node, confirmed)
     opening = change.Change(
         now, (difference.Difference(rests_on) if room is None
