@@ -18,6 +18,7 @@ import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.engine import mirror
+from ironic_reservations.engine.in_flight import acted
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import allocation_requests
 from ironic_reservations.engine.reservations import plan
@@ -118,6 +119,14 @@ class TestAllocation(timelines.TestCase):
         for proof in (held.uuid, world.new_uuid()):
             self.assertRaises(errors.ProofInvalid, self._hold, proof=proof)
         self.assertEqual([], self.world.in_flight())
+
+    def test_proof_whose_node_waits_to_be_put_back_is_invalid(self):
+        """It was in use again, after its end."""
+        held = self.world.reserve(self.first, ttl=10)
+        acted.write(self.engine, self.first, ('power',))
+        self.world.clock.advance(10)
+        self.assertRaises(errors.ProofInvalid, self._hold, proof=held.uuid)
+        self.assertEqual('reserved', self.world.state_of(held))
 
     def test_proof_released_in_the_middle_is_invalid(self):
         held = self.world.reserve(self.second)
