@@ -98,6 +98,7 @@ class Context:
     :ivar due_at: the time at which the lease was due when it was claimed.
     :ivar holds: returns whether this worker still has the lease.
     :ivar claimed_by: the claim on the lease, as in its row.
+    :ivar attempts: how often in a row the lease had to wait before.
     :ivar searched: the bookings, with their nodes, for which another node was
         searched.
     :ivar memory: the memory of features between the steps.
@@ -108,6 +109,7 @@ class Context:
     due_at: datetime.datetime
     holds: Callable[[], bool]
     claimed_by: str = ''
+    attempts: int = 0
     searched: set[tuple[int, str]] = dataclasses.field(
         default_factory=set)
     memory: feature.Memory = dataclasses.field(default_factory=dict)
@@ -119,6 +121,16 @@ class Context:
         """Ask each feature, and return all their answers."""
         return {key: value for each in self.engine.features
                 for key, value in question(each).items()}
+
+    def in_turn(self, bookings: Sequence[leases.NodeBooking]
+                ) -> Sequence[leases.NodeBooking]:
+        """Return bookings, with another one first at each attempt.
+
+        A step asks no further if Ironic fails to show a node; one that it
+        always fails to show must not keep the others.
+        """
+        first = self.attempts % max(len(bookings), 1)
+        return (*bookings[first:], *bookings[:first])
 
     @property
     def ironic(self) -> ironic_client.Ironic:
