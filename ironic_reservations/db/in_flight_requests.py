@@ -319,26 +319,25 @@ def shown_elsewhere(connection: sa.Connection, reservation_uuid: str,
 
 
 def delete_settled(connection: sa.Connection,
-                   carried: Collection[tuple[str, str]]) -> None:
-    """Delete requests of allocations whose nodes have the instance.
-
-    :param carried: nodes with their instances.
-    """
-    # DELETE FROM in_flight_requests WHERE act IS NULL
-    #   AND (node_uuid, instance_uuid) IN ((?, ?), ...)
-    if carried:
+                   tokens: Collection[str]) -> None:
+    """Delete requests of allocations whose nodes have the instance."""
+    # DELETE FROM in_flight_requests WHERE act IS NULL AND token IN (...)
+    if tokens:
         connection.execute(sa.delete(tables.in_flight_requests).where(
-            _p.act.is_(None),
-            sa.tuple_(_p.node_uuid, _p.instance_uuid).in_(list(carried))))
+            _p.act.is_(None), _p.token.in_(tokens)))
 
 
-def read_instances(connection: sa.Connection) -> frozenset[tuple[str, str]]:
-    """Return the nodes and instances of allocations in flight."""
-    # SELECT node_uuid, instance_uuid FROM in_flight_requests
+def read_instances(connection: sa.Connection
+                   ) -> frozenset[tuple[str, str, str]]:
+    """Return the nodes, instances and tokens of allocations in flight.
+
+    A client may use the uuid of an allocation, its instance, again.
+    """
+    # SELECT node_uuid, instance_uuid, token FROM in_flight_requests
     #   WHERE instance_uuid IS NOT NULL
-    return frozenset((node, instance) for node, instance in
-                     connection.execute(
-                         sa.select(_p.node_uuid, _p.instance_uuid).where(
+    return frozenset((node, instance, token) for node, instance, token in
+                     connection.execute(sa.select(
+                         _p.node_uuid, _p.instance_uuid, _p.token).where(
                              _p.instance_uuid.is_not(None))))
 
 

@@ -77,6 +77,24 @@ class TestAllocation(timelines.TestCase):
         mirror.refresh_changed(self.engine)
         self.assertEqual([], self.world.in_flight())
 
+    def test_old_page_closes_no_later_one_of_the_same_uuid(self):
+        """Clients choose it; the node was then promised to others."""
+        self._hold(self.first)
+        self.world.ironic.change(self.first, instance_uuid=self.allocation)
+        real, again = mirror._read_rows, []
+
+        def read_rows(*asked):
+            self.patch(mirror, '_read_rows', real)
+            self.world.refresh()
+            self.world.ironic.change(self.first, instance_uuid=None)
+            self.world.refresh()
+            again.append(self._hold(self.first).token)
+            return real(*asked)
+        self.patch(mirror, '_read_rows', read_rows)
+        mirror.refresh_changed(self.engine)
+        self.assertEqual(again, [row['token'] for row in
+                                 self.world.in_flight()])
+
     def test_allocation_that_ironic_refused_frees_the_node(self):
         admission.close(self.engine, self._hold(self.first), False)
         self.assertEqual(self.first,
