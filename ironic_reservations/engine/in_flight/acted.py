@@ -38,7 +38,7 @@ from ironic_reservations.engine import change
 from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen
-from ironic_reservations.engine.in_flight import uncertain
+from ironic_reservations.engine.in_flight import conductors
 from ironic_reservations.model import handovers
 from ironic_reservations.model import leases
 
@@ -65,15 +65,10 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
     """
     # What was read from Ironic for one holder is of no use for the next one.
     holders = [] if judged is None else [judged]
-    documents: dict[frozenset[str], handovers.Document | None] = {}
     parts = handovers.parts_of(acts)
     enrolled_at = functools.cache(
         functools.partial(_enrolled_at, engine, node_uuid))
-
-    def read(wanted: frozenset[str]) -> handovers.Document | None:
-        if wanted not in documents:
-            documents[wanted] = _read(engine, node_uuid, wanted)
-        return documents[wanted]
+    read = functools.cache(functools.partial(_read, engine, node_uuid))
 
     def as_lent(known: handovers.Handover) -> handovers.Handover:
         if (known.document is None or handovers.DEPLOYING.issuperset(acts)
@@ -163,7 +158,7 @@ def _enrolled_at(engine: Engine, node_uuid: str) -> str | None:
 
 
 def _read(engine: Engine, node_uuid: str,
-          parts: Collection[str]) -> handovers.Document | None:
+          parts: frozenset[str]) -> handovers.Document | None:
     return _ironic(engine, node_uuid).document(node_uuid, parts)
 
 
@@ -233,7 +228,7 @@ def ask(engine: Engine, ironic: ironic_client.Ironic,
     """
     ironic.ask_conductor(handover.node_uuid)
     settles_at = engine.clock() + datetime.timedelta(
-        seconds=uncertain.BETWEEN_CHECKS)
+        seconds=conductors.BETWEEN_CHECKS)
     with engine.database.write() as connection:
         db_handovers.update(connection, handover, dataclasses.replace(
             handover, settles_at=settles_at, settled=True))

@@ -63,7 +63,7 @@ class Outcome:
     :ivar lease: the lease as it was written; ``None``: it has to be read.
     :ivar closer: whether the step has made progress, so that the next attempt
         comes soon.
-    :ivar until: the latest end of an obstacle, if known.
+    :ivar until: the earliest end of an obstacle, if known.
     :ivar polled: whether an obstacle may end without making the lease due, so
         that the step has to be tried often.
     :ivar unsure: whether an obstacle is the unknown outcome of a request; its

@@ -110,7 +110,7 @@ class _Progress:
     :ivar begun: bookings whose handover was begun in this step.
     :ivar flag: whether a node needs the operator.
     :ivar again: whether to repeat the step at once.
-    :ivar until: the latest end of an obstacle.
+    :ivar until: the earliest end of an obstacle.
     :ivar polled: whether the mirror does not show the end of an obstacle.
     :ivar unsure: whether the outcome of a request is unknown.
     """
