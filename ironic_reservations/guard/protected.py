@@ -200,7 +200,7 @@ class Protected:
                    request: wsgi.Environ) -> wsgi.Answer:
         """Have Ironic take a node from its holder, for an administrator."""
         deadline = self._engine.timer() + protect.FRESH
-        handover = self.holders.record(node.uuid, recorded, actor, held=False)
+        handover = self.holders.record(node.uuid, recorded, actor, None)
         return self._pass(
             _Judged(f'node {node.uuid}',
                     math.inf if handover is None else deadline,
@@ -291,11 +291,11 @@ class Protected:
                     raise
                 return inward.call(self._app, request)
             handover, sent = None, request
-            if admitted.held:
+            if admitted.holder is not None:
                 with self.holders.closed_if_lost(admitted):
                     handover = self.holders.record(
-                        node.uuid, recorded, asked.actor, held=True,
-                        in_flight=True)
+                        node.uuid, recorded, asked.actor,
+                        admitted.holder, in_flight=True)
                     sent = self.holders.of_holder(node, handover, recorded,
                                                    request)
             answer = carry.change(self._engine, self._app, admitted, asked,
@@ -307,7 +307,7 @@ class Protected:
         # node.
         return self._failed.limited(
             node, None, change,
-            lambda: any(admitted.held for admitted in kept))
+            lambda: any(admitted.holder is not None for admitted in kept))
 
     def _judge(self, environ: wsgi.Environ, node_uuid: str,
                acts: Collection[node_acts.Act],
@@ -340,7 +340,7 @@ class Protected:
             not node_acts.FREES.isdisjoint(acts)))
         handover = self.holders.record(
             node_uuid, holder_acts.acts_of_holder(view, actor, recorded),
-            actor, held=True) if view.held else None
+            actor, view.holder) if view.held else None
         if handover is not None:
             return _Judged(what, deadline, recorded=(handover,))
         # An administrator may do this, regardless of the holder of the node.

@@ -141,7 +141,8 @@ def settle_allocation(engine: Engine,
             return
         holder.report(engine)
         try:
-            # This needs no ticket: no other allocation ever has this uuid.
+            # This needs no ticket: Ironic has one allocation of a uuid at a
+            # time, and only the client that chose the uuid uses it again.
             engine.ironic.delete_allocation(instance)
         except (ironic_client.Refused, errors.IronicUnavailable) as exc:
             LOG.error('The allocation %s could not be deleted: %s', instance,

@@ -199,6 +199,32 @@ class TestPutBack(leases.TestCase):
         self.assertRaises(errors.Contention, self._act)
         self.assertEqual([], self.leasing.all())
 
+    def _handed_on(self) -> None:
+        release.release(self.engine, self.held.uuid)
+        self.ironic.fields[self.node] = {'description': 'put back'}
+        self.world.reserve(self.node)
+
+    def test_act_of_a_holder_before_was_that_of_the_next(self) -> None:
+        """The next one had to be put back, who had done nothing."""
+        self._handed_on()
+        self.assertRaises(errors.Contention, acted.write, self.engine,
+                          self.node, ('power',), judged=self.held.uuid)
+        self._assert_unacted()
+
+    def test_node_that_passes_on_while_an_act_is_written(self) -> None:
+        """The next one was to get what the node was like before it."""
+        self.ironic.fields[self.node] = {'description': 'of the first'}
+        self.engine.database.interruptions.append(self._handed_on)
+        self.assertRaises(errors.Contention, acted.write, self.engine,
+                          self.node, ('/description',))
+        self._assert_unacted()
+
+    def _assert_unacted(self) -> None:
+        with self.engine.database.read() as connection:
+            self.assertEqual({}, db_handovers.read(connection, (self.node,)))
+        self.assertEqual([False], [bool(row['acted']) for row in
+                                   self.world.reservations().values()])
+
     def test_end_that_an_act_overtakes_puts_back(self) -> None:
         self.engine.database.interruptions.append(self._act)
         release.release(self.engine, self.held.uuid)
