@@ -93,7 +93,7 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
         booking = view.lease
         holder = view.holder
         if holder is None:
-            if view.put_back or held:
+            if view.being_put_back or held:
                 # NOTE: the end has read the acts by now.
                 raise errors.Contention(
                     f'The reservation or lease that had node {node_uuid} has '
