@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 from typing import Any
 import uuid
 
@@ -110,6 +111,10 @@ class LeaseDeployTest(base.ClientTestCase):
         self.assertIn('1 node of 2 of the lease', failed.stderr)
         self.assertIn(f'not deployed: {first.name}.', failed.stderr)
         self.assertEqual(1, failed.stderr.count(f'{first.name}: '))
+        programs = self.command(*RESERVATION, 'deploy', self.name, '--all',
+                                '--wait', '120', '-f', 'json', status=1)
+        self.assertIn('maintenance mode',
+                      json.loads(programs.stdout)['error']['detail'])
         self.assertEqual('active', self.provision_state(second))
         self.command('baremetal', 'node', 'maintenance', 'unset', first.uuid)
 

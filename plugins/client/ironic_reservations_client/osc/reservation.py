@@ -232,7 +232,8 @@ class DeployReservation(base.Command, command.ShowOne):
             return self.dict2columns(lease_nodes.deploy(
                 self.client, lease_nodes.chosen(self.client, of, named,
                                                 parsed_args.all),
-                wanted, parsed_args.wait_timeout))
+                wanted, parsed_args.wait_timeout,
+                detailed=parsed_args.formatter == 'json'))
         return self._one(of, wanted, parsed_args)
 
     def _one(self, of: deployment.Promised, wanted: deployment.Wanted,
