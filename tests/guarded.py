@@ -150,10 +150,11 @@ class SmallIronic:
                     self._nodes.change(uuid, **{field: each.get('value')})
             return 200, _shown(self._nodes.there[uuid])
         free = node.provision_state == node_condition.AVAILABLE
-        if body['target'] in ('manage', 'provide'):
-            self._nodes.change(uuid, provision_state=(
-                'manageable' if body['target'] == 'manage'
-                else self._nodes.cleaning))
+        after = {('manage', node_condition.AVAILABLE): 'manageable',
+                 ('provide', 'manageable'): self._nodes.cleaning}.get(
+                     (body['target'], node.provision_state or ''))
+        if after is not None:
+            self._nodes.change(uuid, provision_state=after)
             return 202, None
         if free != (body['target'] in ('active', 'deploy')):
             return 400, {'error_message': 'not from this state'}
