@@ -59,5 +59,5 @@ def request(sender: Sender, path: str, method: str,
         answer = sender.request(path, method, **arguments)
     try:
         return answer.status_code, answer.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         return answer.status_code, None
