@@ -18,14 +18,16 @@ must be taken neither for an error of ours nor for "there is none".
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 from typing import TypeVar
 
 _T = TypeVar('_T')
 _MISSING = object()
-_NAMES = {dict: 'an object', list: 'a list', str: 'a string',
-          int: 'a whole number', float: 'a number', bool: 'a boolean',
-          type(None): 'null'}
+_NAMES: dict[type[Any], str] = {
+    dict: 'an object', list: 'a list', str: 'a string', int: 'a whole number',
+    float: 'a number', numbers.Real: 'a number', bool: 'a boolean',
+    type(None): 'null'}
 
 
 class Malformed(Exception):
