@@ -147,8 +147,9 @@ class TestMalformedAnswers(testtools.TestCase):
         self.assertEqual(placement.Consumer({}), self.client.consumer('c'))
 
     def test_error_of_a_gateway_is_no_missing_thing(self) -> None:
-        for self.there.status in (404, 400, 409):
-            for self.there.document in _no_errors(self.there.status):
+        for status in (404, 400, 409):
+            self.there.status = status
+            for self.there.document in _no_errors(status):
                 for read, _, _ in _READS.values():
                     self.unavailable(read)
 
