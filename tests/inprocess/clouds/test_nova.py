@@ -404,6 +404,16 @@ class TestMalformedAnswers(testtools.TestCase):
             for read, _, _ in _READS.values():
                 self.unavailable(read)
 
+    def test_token_that_is_malformed_is_no_error_of_ours(self) -> None:
+        """keystoneauth raises what it meets in it."""
+        for exc in (KeyError('expires_at'), TypeError(), AttributeError()):
+            with mock.patch.object(self.there, 'request', side_effect=exc):
+                for read, _, _ in _READS.values():
+                    self.unavailable(read)
+                for write in _WRITES.values():
+                    self.assertIs(Outcome.UNCERTAIN,
+                                  write(self.client).outcome)
+
 
 _LISTS = tuple(_READS[name][0] for name in (
     'flavors', 'servers', 'hypervisors', 'migrations', 'failed_migrations'))
