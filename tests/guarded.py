@@ -39,7 +39,14 @@ from ironic_reservations.model import node_condition
 from tests import world
 
 PROOF = 'HTTP_OPENSTACK_BAREMETAL_RESERVATION'
-_NOT_FOUND = (404, {'error_message': 'Not found'})
+
+
+def _error(said: str) -> dict[str, str]:
+    return {'error_message': json.dumps({
+        'faultcode': 'Client', 'faultstring': said, 'debuginfo': None})}
+
+
+_NOT_FOUND = (404, _error('Not found'))
 #: The token of an administrator.
 SYSTEM = 'system'
 
@@ -109,6 +116,8 @@ class SmallIronic:
                 self._show(node) for node in self._nodes.there.values()
                 if wanted in ([], [str(node.maintenance).lower()])]}
         node = self._nodes.there.get(parts[2])
+        if node is not None and parts[3:] == ['vifs']:
+            return 200, {'vifs': []}
         return (_NOT_FOUND if node is None or node.uuid in self.hidden
                 else (200, self._show(node)))
 
@@ -157,7 +166,7 @@ class SmallIronic:
             self._nodes.change(uuid, provision_state=after)
             return 202, None
         if free != (body['target'] in ('active', 'deploy')):
-            return 400, {'error_message': 'not from this state'}
+            return 400, _error('not from this state')
         if free:
             self._nodes.deploy(uuid)
         else:

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -21,13 +22,16 @@ import dataclasses
 import json
 from typing import Any
 from typing import Protocol
+from typing import TypeVar
 from urllib import parse
 
 from keystoneauth1 import exceptions as ksa_exc
 from oslo_config import cfg
 from oslo_utils import strutils
+from oslo_utils import uuidutils
 
 from ironic_reservations import errors
+from ironic_reservations.clouds import documents
 from ironic_reservations.clouds import ironic_versions
 from ironic_reservations.clouds import sending
 from ironic_reservations.model import handovers
@@ -56,6 +60,10 @@ _HEADERS = {VERSION_HEADER: 'latest', 'Accept': 'application/json'}
 
 #: The key of an attached VIF in ``internal_info`` of a port.
 _VIF = 'tenant_vif_port_id'
+_NODE = '/v1/nodes/'
+_DETAIL = f'{_NODE}detail'
+_ERROR = 'error_message'
+_REASON = 'maintenance_reason'
 #: Fields of a node that change without a request.
 _PASSING = frozenset((
     'clean_step', 'deploy_step', 'driver_internal_info', 'links',
@@ -66,6 +74,8 @@ ALLOCATING = 'allocating'
 #: With this header, the guard refuses our request if it is late: see
 #: engine.in_flight.tickets.
 TICKET_HEADER = 'OpenStack-Baremetal-Reservation-Ticket'
+
+_T = TypeVar('_T')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -156,7 +166,8 @@ class Ironic:
             status, body = self._transport.send('GET', older, self._headers)
             self._with_newest = status == 406
         if (status == 200 and isinstance(body, dict)
-                or status in (400, 404) and _is_ironics(body)):
+                or status == 400 and _is_ironics(body)
+                or status == 404 and _is_missing(path, body)):
             return status, body
         if status in (401, 403) and self._caller:
             # Not "unavailable": the caller lacks a role.
@@ -171,20 +182,26 @@ class Ironic:
                'operator should check [ironic] in ironic-reservations.conf.'
                if status in (401, 403) else 'Try again later.'))
 
+    def _read(self, path: str, read: Callable[[Any], _T]) -> _T | None:
+        """Return what an answer contains; ``None`` if there is no such thing.
+
+        :param read: parses the document of the answer.
+        """
+        status, body = self._get(path)
+        return _parsed(path, body, read) if status == 200 else None
+
     def newest_version(self) -> str | None:
         """Return the newest version of the API that Ironic serves.
 
-        :returns: ``None`` if the answer of Ironic contains none.
+        :returns: ``None`` if it cannot be read.
         """
-        status, body = self._get('/v1')
-        offered = body.get('version') if status == 200 else None
-        version = (offered.get('version') if isinstance(offered, dict)
-                   else None)
+        version = self._read('/v1', lambda body: documents.field(
+            documents.field(body, 'version', dict), 'version', str))
         try:
             ironic_versions.minor(str(version))
         except ValueError:
             return None
-        return str(version)
+        return version
 
     def node(self, ident: str) -> mirrored_node.Node | None:
         """Return a node.
@@ -198,9 +215,8 @@ class Ironic:
             # No node has such a name, and Ironic would treat it as a path,
             # even if it is quoted, or as an attribute.
             return None
-        status, body = self._get(f'/v1/nodes/{parse.quote(ident, safe="")}'
-                                 f'?fields={_FIELDS}')
-        return node_of(body) if status == 200 else None
+        return self._read(f'/v1/nodes/{parse.quote(ident, safe="")}'
+                          f'?fields={_FIELDS}', node_of)
 
     def confirm(self, uuid: str,
                 with_traits: bool) -> mirrored_node.Node | None:
@@ -218,27 +234,25 @@ class Ironic:
 
         :param filters: query parameters of Ironic's list.
         """
-        for page in self._pages(filters):
-            yield from map(node_of, page)
+        for page in self._pages(node_of, filters):
+            yield from page
 
     def settled(self, uuid: str) -> tuple[mirrored_node.Node, bool] | None:
         """Return a node, and whether a conductor has locked it.
 
         :returns: ``None`` if Ironic shows no such node.
         """
-        status, body = self._get(f'/v1/nodes/{uuid}?fields={_FIELDS},'
-                                 'reservation')
-        if status != 200:
-            return None
-        return node_of(body), body.get('reservation') is not None
+        return self._read(
+            f'/v1/nodes/{uuid}?fields={_FIELDS},reservation',
+            lambda body: (node_of(body), _is_locked(body)))
 
     def conductor_of(self, uuid: str) -> str | None:
         """Return the host name of a node's conductor.
 
         :returns: ``None`` if it has no conductor, or there is no such node.
         """
-        status, body = self._get(f'/v1/nodes/{uuid}?fields=uuid,conductor')
-        return body.get('conductor') if status == 200 else None
+        return self._read(f'/v1/nodes/{uuid}?fields=uuid,conductor',
+                          lambda body: _of(body, 'conductor'))
 
     def all_settled(self) -> Iterator[list[Settled]]:
         """Read all nodes, page by page.
@@ -246,9 +260,9 @@ class Ironic:
         The details are read: with the field "conductor" alone, the list of
         Ironic 39 fails.
         """
-        for page in self._pages({}, '/v1/nodes/detail', None):
-            yield [Settled(node_of(body), body.get('reservation') is not None,
-                           body.get('conductor')) for body in page]
+        return self._pages(lambda body: Settled(
+            node_of(body), _is_locked(body), _of(body, 'conductor')),
+            {}, _DETAIL, None)
 
     def conductors_of_all(self) -> dict[str, str | None]:
         """Return the host names of the conductors of all nodes, by uuid."""
@@ -266,7 +280,9 @@ class Ironic:
         """
         status, answer = self._transport.send(
             'GET', f'/v1/nodes/{uuid}/vifs', self._headers)
-        if status != 200 and not (status == 404 and _is_ironics(answer)):
+        if not (status == 200 and isinstance(answer, dict)
+                and isinstance(answer.get('vifs'), list)
+                or status == 404 and _is_missing('', answer)):
             raise errors.IronicUnavailable(
                 f'its conductor does not answer (GET /v1/nodes/{uuid}/vifs '
                 f'returned {status}: {_said(answer)})')
@@ -281,8 +297,9 @@ class Ironic:
             raise errors.IronicUnavailable(
                 f'Ironic answered 400 to a request for the allocation {uuid}: '
                 f'{_said(body)}')
-        return (None if status == 404 else
-                Allocation(body.get('state'), body.get('node_uuid')))
+        return None if status == 404 else _parsed(
+            f'/v1/allocations/{uuid}', body, lambda body: Allocation(
+                _of(body, 'state'), _of(body, 'node_uuid')))
 
     def delete_allocation(self, uuid: str) -> None:
         """Delete an allocation.
@@ -297,10 +314,9 @@ class Ironic:
         The details are read, since only they contain ``created_at``, which
         distinguishes a node that was enrolled again with the same uuid.
         """
-        for page in self._pages({'sort_key': 'updated_at', 'sort_dir': 'desc',
-                                 'limit': str(_CHANGED_PAGE)},
-                                '/v1/nodes/detail', None):
-            yield [node_of(body) for body in page]
+        return self._pages(node_of, {
+            'sort_key': 'updated_at', 'sort_dir': 'desc',
+            'limit': str(_CHANGED_PAGE)}, _DETAIL, None)
 
     def write_lessee(self, uuid: str, lessee: str | None,
                      ticket: str | None = None) -> None:
@@ -361,22 +377,26 @@ class Ironic:
         :param parts: the further settings to read.
         :returns: ``None`` if Ironic shows no such node.
         """
-        status, node = self._get(f'/v1/nodes/{uuid}')
-        if status != 200:
+        node = self._read(f'/v1/nodes/{uuid}', lambda body: {
+            'uuid': documents.field(body, 'uuid', str), **body})
+        if node is None:
             return None
-        below = [self._below(path) for path in (
-            f'/v1/ports/detail?node={uuid}',
-            f'/v1/portgroups/detail?node={uuid}',
-            f'/v1/volume/targets?node={uuid}&detail=True',
-            f'/v1/volume/connectors?node={uuid}&detail=True')]
+        ports, groups = (self._below(
+            kind, f'/v1/{kind}/detail?node={uuid}', lambda body: (
+                documents.field(body, 'uuid', str), body, _vif(body)))
+            for kind in ('ports', 'portgroups'))
+        targets, connectors = (self._below(
+            kind, f'/v1/volume/{kind}?node={uuid}&detail=True', lambda body: (
+                documents.field(body, 'uuid', str), body))
+            for kind in ('targets', 'connectors'))
         return handovers.Document(
             {name: value for name, value in node.items()
              if name not in _PASSING},
-            tuple(sorted(vif for each in (*below[0], *below[1])
-                         if (vif := (each.get('internal_info') or {}).get(
-                             _VIF)) is not None)),
-            *({each['uuid']: each for each in found} for found in (
-                below[2], below[3], below[0], below[1])),
+            tuple(sorted(vif for *_, vif in (*ports, *groups)
+                         if vif is not None)),
+            *(dict(each) for each in (targets, connectors)),
+            *({ident: body for ident, body, _ in found}
+              for found in (ports, groups)),
             {part: self._part(uuid, part) for part in sorted(parts)})
 
     def enrolled_at(self, uuid: str) -> str | None:
@@ -384,41 +404,38 @@ class Ironic:
 
         :returns: ``None`` if Ironic shows no such node.
         """
-        status, node = self._get(f'/v1/nodes/{uuid}')
-        return node.get('created_at') if status == 200 else None
+        return self._read(f'/v1/nodes/{uuid}',
+                          lambda body: _of(body, 'created_at'))
 
     def _part(self, uuid: str, part: str) -> Any:
         """Return a setting of a machine; ``None``: Ironic does not know it."""
-        path = (f'/v1/nodes/{uuid}/management/{part}'
-                if part == handovers.BOOT_DEVICE else
-                f'/v1/nodes/{uuid}/{part}')
-        status, body = self._get(path)
-        if status != 200:
-            return None
         if part == handovers.BOOT_DEVICE:
-            return body if body.get('boot_device') else None
-        (listed,) = (value for value in body.values()
-                     if isinstance(value, list))
-        return {str(each.get('name') or each.get('component')):
-                each.get('value', each.get('current_version'))
-                for each in listed}
+            return self._read(
+                f'/v1/nodes/{uuid}/management/{part}', lambda body: (
+                    body if documents.value_of(body, 'boot_device') else None))
+        return self._read(f'/v1/nodes/{uuid}/{part}', lambda body: {
+            str(each.get('name') or each.get('component')):
+            each.get('value', each.get('current_version'))
+            for each in documents.each_of(body, part, dict)})
 
-    def _below(self, path: str) -> list[Mapping[str, Any]]:
+    def _below(self, kind: str, path: str,
+               read: Callable[[Any], _T]) -> list[_T]:
         """Return all objects of one kind below a node."""
-        found: list[Mapping[str, Any]] = []
-        query = path
+        found: list[_T] = []
+        query, seen = path, {path}
         while True:
             status, body = self._get(query)
             if status != 200:
                 raise errors.IronicUnavailable(
                     f'Ironic answered {status} to a request for the objects '
                     f'below a node ({path}): {_said(body)}')
-            (page,) = (value for value in body.values()
-                       if isinstance(value, list))
+            page, marker = _parsed(path, body,
+                                   lambda body: _page(body, kind, read))
             found.extend(page)
-            if 'next' not in body or not page:
+            if marker is None:
                 return found
-            query = f'{path}&marker={page[-1]["uuid"]}'
+            query = f'{path}&marker={marker}'
+            _check_end(query, seen)
 
     def put_back(self, uuid: str, method: str, path: str, body: Any,
                  ticket: str | None = None) -> None:
@@ -438,18 +455,17 @@ class Ironic:
 
         :returns: ``None`` if Ironic shows no such node.
         """
-        status, body = self._get(f'/v1/nodes/{uuid}?fields={_FIELDS},'
-                                 'maintenance_reason')
-        if status != 200:
-            return None
-        return node_of(body), body.get('maintenance_reason')
+        return self._read(
+            f'/v1/nodes/{uuid}?fields={_FIELDS},{_REASON}',
+            lambda body: (node_of(body), _of(body, _REASON)))
 
     def reasons(self) -> dict[str, str | None]:
         """Return the reasons of all nodes in maintenance, by node uuid."""
-        return {body['uuid']: body.get('maintenance_reason')
-                for page in self._pages({'maintenance': 'true'},
-                                        fields='uuid,maintenance_reason')
-                for body in page}
+        return {uuid: reason for page in self._pages(
+            lambda body: (documents.field(body, 'uuid', str),
+                          _of(body, _REASON)),
+            {'maintenance': 'true'}, fields=f'uuid,{_REASON}')
+            for uuid, reason in page}
 
     def set_maintenance(self, uuid: str, reason: str,
                         ticket: str | None = None) -> None:
@@ -481,7 +497,8 @@ class Ironic:
         status, answer = self._transport.send(method, path, headers, body)
         if 200 <= status < 300:
             return
-        if status in (400, 403, 404, 406, 409):
+        if status == 409 or (status in (400, 403, 404, 406)
+                             and _is_ironics(answer)):
             raise Refused(status, _said(answer))
         raise errors.IronicUnavailable(
             f'Ironic answered {status} to a change of a node '
@@ -490,11 +507,16 @@ class Ironic:
                'operator should check [ironic] in ironic-reservations.conf.'
                if status == 401 else 'The change is tried again later.'))
 
-    def _pages(self, filters: Mapping[str, str], path: str = '/v1/nodes',
-               fields: str | None = _FIELDS
-               ) -> Iterator[list[Mapping[str, Any]]]:
+    def _pages(self, read: Callable[[Any], _T], filters: Mapping[str, str],
+               path: str = '/v1/nodes', fields: str | None = _FIELDS
+               ) -> Iterator[list[_T]]:
+        """Read a list of nodes.
+
+        :param read: parses each of them.
+        """
         query = dict(filters) if fields is None else {**filters,
                                                       'fields': fields}
+        seen: set[str] = set()
         while True:
             status, body = self._get(f'{path}?{parse.urlencode(query)}')
             if status != 200:
@@ -503,31 +525,108 @@ class Ironic:
                 raise errors.IronicUnavailable(
                     f'Ironic answered {status} to a request for all nodes: '
                     f'{body}')
-            yield body['nodes']
-            if 'next' not in body or not body['nodes']:
+            page, marker = _parsed(path, body,
+                                   lambda body: _page(body, 'nodes', read))
+            if marker is not None:
+                _check_end(marker, seen)
+                query['marker'] = marker
+            yield page
+            if marker is None:
                 return
-            query['marker'] = body['nodes'][-1]['uuid']
 
 
-def _is_ironics(error: Any) -> bool:
+def _parsed(path: str, body: Any, read: Callable[[Any], _T]) -> _T:
+    """Return what an answer with status 200 contains."""
+    try:
+        return read(body)
+    except documents.Malformed as exc:
+        raise errors.IronicUnavailable(
+            f'Ironic answered 200 to GET {path.partition("?")[0]}, but {exc}. '
+            'Try again later; if this continues, the operator should check '
+            '[ironic] in ironic-reservations.conf.') from exc
+
+
+def _page(body: Any, kind: str, read: Callable[[Any], _T]
+          ) -> tuple[list[_T], str | None]:
+    """Return the objects of a page, and the marker if it is not the last."""
+    rows = documents.each_of(body, kind, dict)
+    more = rows and 'next' in body
+    return [read(each) for each in rows], (
+        documents.field(rows[-1], 'uuid', str) if more else None)
+
+
+def _check_end(marker: str, seen: set[str]) -> None:
+    """Check that a page was not returned before.
+
+    :raises IronicUnavailable: it was.
+    """
+    if marker in seen:
+        raise errors.IronicUnavailable(
+            'Ironic returned the same page of a list twice, so the list has '
+            'no end. Try again later; if this continues, the operator should '
+            'check [ironic] in ironic-reservations.conf.')
+    seen.add(marker)
+
+
+def _of(body: Any, key: str) -> str | None:
+    """Return a string of an object with a uuid."""
+    documents.field(body, 'uuid', str)
+    return documents.optional(body, key, str)
+
+
+def _is_locked(body: Any) -> bool:
+    return _of(body, 'reservation') is not None
+
+
+def _vif(body: Any) -> str | None:
+    return documents.optional(
+        documents.optional(body, 'internal_info', dict) or {}, _VIF, str)
+
+
+def _inner(answer: Any) -> Any:
+    """Return the error in an answer, which is JSON within JSON."""
+    inner = answer.get(_ERROR) if isinstance(answer, dict) else None
+    try:
+        return json.loads(inner) if isinstance(inner, str) else inner
+    except (ValueError, RecursionError):
+        return inner
+
+
+def _is_ironics(answer: Any) -> bool:
     """Return whether an error was written by Ironic.
 
     A proxy in front of Ironic that is being configured may answer 404, and its
     answer must not be taken for the deletion of a node.
     """
-    return isinstance(error, dict) and 'error_message' in error
+    return isinstance(_inner(answer), dict)
+
+
+def _is_missing(path: str, answer: Any) -> bool:
+    """Return whether an answer with status 404 says that there is no object.
+
+    Of a path that Ironic does not have, such as below a wrong address, its
+    framework says so, in another form. The same form has its answer for what
+    an Ironic has no interface for, and for a name that is part of a path.
+
+    :param path: the path of the request.
+    """
+    inner = _inner(answer)
+    if not isinstance(inner, dict):
+        return False
+    ident, _, part = path.partition('?')[0].removeprefix(
+        _NODE).partition('/')
+    return (isinstance(inner.get('faultstring'), str)
+            or path.startswith(_NODE) and (
+                bool(part) or not uuidutils.is_uuid_like(ident)))
 
 
 def _said(answer: Any) -> str:
     """Return the message in an error of Ironic or of our guard."""
     if not isinstance(answer, dict):
         return 'it gives no reason'
-    inner: Any = answer.get('error_message')
+    inner = _inner(answer)
     if isinstance(inner, str):
-        try:
-            inner = json.loads(inner)
-        except ValueError:
-            return inner
+        return inner
     if isinstance(inner, dict):
         return str(inner.get('faultstring') or inner.get('description')
                    or inner)
@@ -535,23 +634,31 @@ def _said(answer: Any) -> str:
 
 
 def node_of(body: Mapping[str, Any]) -> mirrored_node.Node:
-    """Return the node in an answer of Ironic."""
-    extra = body.get('extra') or {}
-    properties = body.get('properties') or {}
+    """Return the node in an answer of Ironic.
+
+    :raises Malformed: it is not a node.
+    """
+    extra = documents.optional(body, 'extra', dict) or {}
+    properties = documents.optional(body, 'properties', dict) or {}
+    traits = body.get('traits') is not None
     return mirrored_node.Node(
-        uuid=body['uuid'], name=_text(body.get('name')),
-        resource_class=_text(body.get('resource_class')),
-        traits=frozenset(body.get('traits') or ()),
-        provision_state=body.get('provision_state'),
-        instance_uuid=body.get('instance_uuid'),
-        maintenance=bool(body.get('maintenance')),
-        retired=bool(body.get('retired')),
+        uuid=documents.field(body, 'uuid', str),
+        name=_text(documents.optional(body, 'name', str)),
+        resource_class=_text(documents.optional(body, 'resource_class', str)),
+        traits=frozenset(documents.each_of(body, 'traits', str)
+                         if traits else ()),
+        provision_state=documents.optional(body, 'provision_state', str),
+        instance_uuid=documents.optional(body, 'instance_uuid', str),
+        maintenance=bool(documents.optional(body, 'maintenance', bool)),
+        retired=bool(documents.optional(body, 'retired', bool)),
         # "baremetal node set --extra reservable=false" writes the string.
         reservable=strutils.bool_from_string(extra.get(RESERVABLE, True),
                                              default=True),
-        owner=_text(body.get('owner')), lessee=_text(body.get('lessee')),
-        powered=body.get('power_state') is not None,
-        enrolled_at=body.get('created_at'), health=body.get('health'),
+        owner=_text(documents.optional(body, 'owner', str)),
+        lessee=_text(documents.optional(body, 'lessee', str)),
+        powered=documents.optional(body, 'power_state', str) is not None,
+        enrolled_at=documents.optional(body, 'created_at', str),
+        health=documents.optional(body, 'health', str),
         properties=tuple((key, said) for key in _PROPERTIES
                          if (said := _text(properties.get(key))) is not None
                          and len(said) <= _LONGEST))

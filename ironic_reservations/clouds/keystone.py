@@ -23,6 +23,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from ironic_reservations import errors
+from ironic_reservations.clouds import keystone_reader
 
 LOG = log.getLogger(__name__)
 
@@ -93,7 +94,7 @@ class Keystone:
             ) from exc
         except _REFUSED as exc:
             raise errors.SignInRefused() from exc
-        except ksa_exc.ClientException as exc:
+        except keystone_reader.UNKNOWN as exc:
             raise _unavailable(exc) from exc
 
     def _session(self) -> ksa_session.Session:

@@ -18,18 +18,22 @@ outcome is unknown. A read returns the result, or raises.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 import itertools
 import re
 from typing import Any
+from typing import Generic
+from typing import TypeVar
 from urllib import parse
 
 from keystoneauth1 import exceptions as ksa_exc
 from oslo_config import cfg
 
 from ironic_reservations import errors
+from ironic_reservations.clouds import documents
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.clouds import sending
 
@@ -37,6 +41,7 @@ from ironic_reservations.clouds import sending
 VERSION = '2.61'
 #: The first version that shows the scheduler hints of a server.
 _WITH_HINTS = '2.100'
+_HINTS = 'scheduler_hints'
 VERSION_HEADER = 'OpenStack-API-Version'
 
 Answer = answers.Answer
@@ -56,6 +61,15 @@ _DELETED = 'DELETED'
 _SOFT_DELETED = 'SOFT_DELETED'
 _RESIZED = 'VERIFY_RESIZE'
 _DELETING = ('deleting', 'force-deleting', 'soft-deleting')
+_ACCESS = 'flavor_access'
+_SPECS = 'extra_specs'
+#: A path below which this is not the id of a flavor, but a list.
+_DETAIL = 'detail'
+#: The names of errors, by which Nova's differ from those of a proxy.
+_NOT_FOUND, _CONFLICT, _OTHER = ('itemNotFound', 'conflictingRequest',
+                                 'computeFault')
+
+_T = TypeVar('_T')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,6 +155,17 @@ class Hypervisor:
     enabled: bool
 
 
+@dataclasses.dataclass(frozen=True)
+class _Page(Generic[_T]):
+    """A page of a list.
+
+    :ivar marker: the marker for the next page; ``None`` if it is the last.
+    """
+
+    rows: list[_T]
+    marker: str | None
+
+
 class Nova:
     """Reads and writes with one version of the API.
 
@@ -163,17 +188,15 @@ class Nova:
 
     def flavor(self, ident: str) -> Flavor | None:
         """Return a flavor; ``None`` if there is none with that id."""
-        if not _FLAVOR_ID.fullmatch(ident):
+        if not _FLAVOR_ID.fullmatch(ident) or ident == _DETAIL:
             return None
-        body = self._read(_path(ident))
-        # A flavor with the id "detail" cannot be read: that path lists all
-        # flavors.
-        return _flavor(body['flavor']) if 'flavor' in (body or ()) else None
+        return self._read(_path(ident), lambda body: _flavor(
+            documents.field(body, 'flavor', dict)))
 
     def flavors(self) -> Iterator[Flavor]:
         """Read all flavors, including private ones, page by page."""
-        return map(_flavor, self._pages('flavors', {'is_public': 'None'},
-                                        '/flavors/detail'))
+        return self._pages('flavors', {'is_public': 'None'},
+                           f'/flavors/{_DETAIL}', _flavor)
 
     def create_flavor(self, flavor: Flavor) -> Answer:
         """Create a flavor without its extra specs."""
@@ -182,13 +205,13 @@ class Nova:
             'ram': flavor.ram_mb, 'disk': flavor.disk_gb,
             'OS-FLV-EXT-DATA:ephemeral': flavor.ephemeral_gb,
             'swap': flavor.swap_mb,
-            'os-flavor-access:is_public': flavor.public}})
+            'os-flavor-access:is_public': flavor.public}}, 'flavor')
 
     def write_extra_specs(self, ident: str,
                           specs: Mapping[str, str]) -> Answer:
         """Write some extra specs of a flavor; others are kept."""
         return self._write('POST', f'{_path(ident)}/os-extra_specs',
-                           {'extra_specs': dict(specs)})
+                           {_SPECS: dict(specs)}, _SPECS)
 
     def delete_flavor(self, ident: str) -> Answer:
         """Delete a flavor; its servers stay."""
@@ -199,19 +222,22 @@ class Nova:
 
         :returns: ``None`` if there is no such flavor.
         """
-        body = self._read(f'{_path(ident)}/os-flavor-access')
-        return None if body is None else frozenset(
-            each['tenant_id'] for each in body['flavor_access'])
+        return self._read(
+            f'{_path(ident)}/os-flavor-access', lambda body: frozenset(
+                documents.field(each, 'tenant_id', str) for each
+                in documents.each_of(body, _ACCESS, dict)))
 
     def add_access(self, ident: str, project_id: str) -> Answer:
         """Grant a project access to a private flavor."""
         return self._write('POST', f'{_path(ident)}/action',
-                           {'addTenantAccess': {'tenant': project_id}})
+                           {'addTenantAccess': {'tenant': project_id}},
+                           _ACCESS)
 
     def remove_access(self, ident: str, project_id: str) -> Answer:
         """Revoke a project's access to a private flavor."""
         return self._write('POST', f'{_path(ident)}/action',
-                           {'removeTenantAccess': {'tenant': project_id}})
+                           {'removeTenantAccess': {'tenant': project_id}},
+                           _ACCESS)
 
     # Servers
 
@@ -221,8 +247,8 @@ class Nova:
         :param filters: such as ``flavor`` and ``host``; for an unknown flavor,
             the list is empty.
         """
-        return map(_server, self._pages(
-            'servers', {**filters, 'all_tenants': '1'}, '/servers/detail'))
+        return self._pages('servers', {**filters, 'all_tenants': '1'},
+                           '/servers/detail', _server)
 
     def server(self, uuid: str) -> Server | None:
         """Return a server; ``None`` if Nova shows none.
@@ -230,8 +256,8 @@ class Nova:
         Nova shows other projects' servers to administrators only; for any
         other user, :meth:`servers` raises.
         """
-        body = self._read(f'/servers/{uuid}')
-        return None if body is None else _server(body['server'])
+        return self._read(f'/servers/{uuid}', lambda body: _server(
+            documents.field(body, 'server', dict)))
 
     def hint(self, uuid: str, name: str) -> tuple[Any, str] | None:
         """Return a scheduler hint with which a server was created.
@@ -240,20 +266,17 @@ class Nova:
             server has no such hint, Nova shows no such server, or Nova's API
             is too old to show hints.
         """
-        body = self._read(f'/servers/{uuid}', _WITH_HINTS)
-        server = {} if body is None else body['server']
-        hint = (server.get('scheduler_hints') or {}).get(name)
-        return None if hint is None else (hint, server['tenant_id'])
+        return self._read(f'/servers/{uuid}', lambda body: _hint(
+            documents.field(body, 'server', dict), name), _WITH_HINTS)
 
     def hypervisors(self) -> Iterator[Hypervisor]:
         """Read all hypervisors, page by page."""
-        return map(_hypervisor, self._pages('hypervisors', {},
-                                            '/os-hypervisors'))
+        return self._pages('hypervisors', {}, '/os-hypervisors', _hypervisor)
 
     def hypervisor(self, uuid: str) -> Hypervisor | None:
         """Return a hypervisor; ``None`` if Nova has none with that uuid."""
-        body = self._read(f'/os-hypervisors/{uuid}')
-        return None if body is None else _hypervisor(body['hypervisor'])
+        return self._read(f'/os-hypervisors/{uuid}', lambda body: _hypervisor(
+            documents.field(body, 'hypervisor', dict)))
 
     def migrations(self, **filters: str) -> Iterator[Migration]:
         """Read migrations of all servers, page by page, the newest first.
@@ -263,10 +286,8 @@ class Nova:
         """
         query = {key.replace('changed_', 'changes-'): value
                  for key, value in filters.items()}
-        return (Migration(each['uuid'], each['instance_uuid'], frozenset((
-            each['source_node'], each['dest_node']))) for each
-                in self._pages('migrations', query, '/os-migrations',
-                               'uuid'))
+        return self._pages('migrations', query, '/os-migrations', _migration,
+                           'uuid')
 
     def failed_migrations(self) -> Iterator[Migration]:
         """Read the newest migrations that have failed, page by page."""
@@ -289,43 +310,64 @@ class Nova:
     # Sending
 
     def _pages(self, kind: str, query: Mapping[str, str], path: str,
-               key: str = 'id') -> Iterator[Mapping[str, Any]]:
+               read: Callable[[Any], _T], key: str = 'id') -> Iterator[_T]:
         """Read a list.
 
+        :param read: parses each row.
         :param key: the key of the value by which the next page is requested.
         """
         marker: dict[str, str] = {}
+        seen: set[str] = set()
         while True:
-            body = self._read(f'{path}?' + parse.urlencode(
-                {**query, 'limit': str(_PAGE), **marker}))
-            if body is None:
+            page = self._read(f'{path}?' + parse.urlencode(
+                {**query, 'limit': str(_PAGE), **marker}),
+                lambda body: _page(body, kind, read, key))
+            if page is None:
                 # Raised also if the marker has been deleted since: an
                 # incomplete list must not be used as a complete one.
                 raise errors.NovaUnavailable(
                     f'Nova does not list {kind}. ' + _remedy(404))
-            yield from body[kind]
-            if not body[kind] or not body.get(f'{kind}_links'):
+            if page.marker in seen:
+                raise errors.NovaUnavailable(
+                    f'Nova lists {kind} without an end: it returned the page '
+                    f'that ends with {page.marker} twice. ' + _remedy(200))
+            yield from page.rows
+            if page.marker is None:
                 return
-            marker = {'marker': body[kind][-1][key]}
+            seen.add(page.marker)
+            marker = {'marker': page.marker}
 
-    def _read(self, path: str, version: str = VERSION) -> Any:
+    def _read(self, path: str, read: Callable[[Any], _T],
+              version: str = VERSION) -> _T | None:
+        """Return what an answer contains; ``None`` if Nova has no such thing.
+
+        :param read: parses the document of the answer.
+        """
         try:
             status, body = self._send('GET', path, version=version)
         except ksa_exc.ClientException as exc:
             raise errors.NovaUnavailable(
                 f'Nova cannot be reached ({type(exc).__name__}). '
                 + _remedy(503)) from exc
-        if status == 200 and isinstance(body, dict):
-            return body
-        if status == 404 and 'itemNotFound' in (body or {}) or (
-                status == 406 and version != VERSION):
-            # Any other 404 comes from a proxy in front of Nova.
+        if _is_error(status, body, 404, _NOT_FOUND) or (
+                version != VERSION and _is_error(status, body, 406, _OTHER)):
             return None
-        raise errors.NovaUnavailable(
-            f'Nova answered {status} to GET {path.partition("?")[0]}: '
-            f'{_said(body)} {_remedy(status)}')
+        where = f'Nova answered {status} to GET {path.partition("?")[0]}'
+        if status != 200:
+            raise errors.NovaUnavailable(
+                f'{where}: {_said(body)} {_remedy(status)}')
+        try:
+            return read(body)
+        except documents.Malformed as exc:
+            raise errors.NovaUnavailable(
+                f'{where}, but {exc}. {_remedy(status)}') from exc
 
-    def _write(self, method: str, path: str, body: Any = None) -> Answer:
+    def _write(self, method: str, path: str, body: Any = None,
+               shown: str | None = None) -> Answer:
+        """Send a change.
+
+        :param shown: the key in the answer of Nova; ``None``: it has no body.
+        """
         try:
             status, answer = self._send(method, path, body)
         except ksa_exc.ConnectionError as exc:
@@ -335,7 +377,7 @@ class Nova:
             # Without a token or an endpoint, nothing was sent.
             return Answer(Outcome.REFUSED, 'Nova cannot be reached '
                           f'({type(exc).__name__}). ' + _remedy(401))
-        return _judge(path, status, answer)
+        return _judge(path, status, answer, shown)
 
     def _send(self, method: str, path: str,
               body: Any = None,
@@ -352,26 +394,73 @@ def _path(flavor: str) -> str:
     return f'/flavors/{parse.quote(flavor, safe="")}'
 
 
-def _flavor(body: Mapping[str, Any]) -> Flavor:
-    return Flavor(body['id'], body['name'], body['vcpus'], body['ram'],
-                  body['disk'], body['OS-FLV-EXT-DATA:ephemeral'],
-                  # Before version 2.75, '' means no swap.
-                  body['swap'] or 0, body['os-flavor-access:is_public'],
-                  dict(body['extra_specs']))
+def _page(body: Any, kind: str, read: Callable[[Any], _T],
+          key: str) -> _Page[_T]:
+    rows = documents.each_of(body, kind, dict)
+    more = rows and documents.optional(body, f'{kind}_links', list)
+    return _Page([read(each) for each in rows],
+                 documents.field(rows[-1], key, str) if more else None)
 
 
-def _server(body: Mapping[str, Any]) -> Server:
-    return Server(body['id'], body['status'],
-                  body.get('OS-EXT-STS:task_state'), body.get('tenant_id'),
-                  body.get('OS-EXT-SRV-ATTR:host'),
-                  body.get('OS-EXT-SRV-ATTR:hypervisor_hostname'),
-                  body['flavor']['vcpus'],
-                  dict(body['flavor'].get('extra_specs') or {}))
+def _flavor(body: Any) -> Flavor:
+    return Flavor(
+        documents.field(body, 'id', str), documents.field(body, 'name', str),
+        documents.field(body, 'vcpus', int), documents.field(body, 'ram', int),
+        documents.field(body, 'disk', int),
+        documents.field(body, 'OS-FLV-EXT-DATA:ephemeral', int),
+        # Before version 2.75, '' means no swap.
+        documents.of_kind(documents.value_of(body, 'swap') or 0, int,
+                          '"swap" in its answer'),
+        documents.field(body, 'os-flavor-access:is_public', bool),
+        documents.mapping(body, _SPECS, str))
 
 
-def _hypervisor(body: Mapping[str, Any]) -> Hypervisor:
-    return Hypervisor(body['id'], body['state'] == 'up',
-                      body['status'] == 'enabled')
+def _server(body: Any) -> Server:
+    flavor = documents.field(body, 'flavor', dict)
+    return Server(
+        documents.field(body, 'id', str), documents.field(body, 'status', str),
+        documents.optional(body, 'OS-EXT-STS:task_state', str),
+        documents.optional(body, 'tenant_id', str),
+        documents.optional(body, 'OS-EXT-SRV-ATTR:host', str),
+        documents.optional(body, 'OS-EXT-SRV-ATTR:hypervisor_hostname', str),
+        documents.field(flavor, 'vcpus', int),
+        documents.mapping(flavor, _SPECS, str) if flavor.get(_SPECS) else {})
+
+
+def _hint(server: Any, name: str) -> tuple[Any, str] | None:
+    # Null if the server was created without any.
+    hints = documents.value_of(server, _HINTS)
+    if hints is None:
+        return None
+    hint = documents.field(server, _HINTS, dict).get(name)
+    return None if hint is None else (
+        hint, documents.field(server, 'tenant_id', str))
+
+
+def _hypervisor(body: Any) -> Hypervisor:
+    ident, state, status = (documents.field(body, key, str)
+                            for key in ('id', 'state', 'status'))
+    return Hypervisor(ident, state == 'up', status == 'enabled')
+
+
+def _migration(body: Any) -> Migration:
+    return Migration(
+        documents.field(body, 'uuid', str),
+        documents.field(body, 'instance_uuid', str),
+        frozenset(documents.optional(body, key, str)
+                  for key in ('source_node', 'dest_node')))
+
+
+def _is_error(status: int, answer: Any, code: int, name: str) -> bool:
+    """Return whether an answer is a certain error, and written by Nova.
+
+    A proxy in front of Nova may answer 404, and its answer must not be taken
+    for the deletion of a server.
+    """
+    cause = answer.get(name) if isinstance(answer, dict) else None
+    return (status == code and isinstance(cause, dict)
+            and cause.get('code') == code
+            and isinstance(cause.get('message'), str))
 
 
 def _said(answer: Any) -> str:
@@ -395,17 +484,22 @@ def _remedy(status: int) -> str:
             'check [nova] in ironic-reservations.conf.')
 
 
-def _judge(path: str, status: int, answer: Any) -> Answer:
+def _judge(path: str, status: int, answer: Any,
+           shown: str | None) -> Answer:
     said = _said(answer)
+    if status == 200 and not (isinstance(answer, dict) and shown in answer):
+        # Such as a page for a login.
+        return Answer(Outcome.UNCERTAIN, 'Nova answered 200, but not as it '
+                                         'does to this request.')
     if 200 <= status < 300:
         return Answer(Outcome.DONE)
-    if status == 404 and 'itemNotFound' in (answer or {}):
+    if _is_error(status, answer, 404, _NOT_FOUND):
         return Answer(Outcome.GONE, said)
-    if status == 409:
+    if _is_error(status, answer, 409, _CONFLICT):
         # For a server, this means that a task is running on it.
         return Answer(Outcome.AGAIN if path.startswith('/servers')
                       else Outcome.EXISTS, said)
-    if status in (408, 413, 429) or status >= 500 or status < 400:
+    if status in (408, 409, 413, 429) or status >= 500 or status < 400:
         return Answer(Outcome.UNCERTAIN, f'Nova answered {status}.')
     return Answer(Outcome.REFUSED,
                   f'Nova answered {status}: {said} {_remedy(status)}')

@@ -19,17 +19,21 @@ raises.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
+import numbers
 import time
 from typing import Any
+from typing import TypeVar
 from urllib import parse
 
 from keystoneauth1 import exceptions as ksa_exc
 from oslo_config import cfg
 
 from ironic_reservations import errors
+from ironic_reservations.clouds import documents
 from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.clouds import sending
 
@@ -50,6 +54,11 @@ VERSION_HEADER = 'OpenStack-API-Version'
 ADMIN = 'admin'
 
 Resources = Mapping[str, int]
+
+_GENERATION = 'resource_provider_generation'
+_T = TypeVar('_T')
+#: Tells from a status and a document whether Placement has no such thing.
+_Absent = Callable[[int, Any], bool]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,17 +168,11 @@ class Placement:
 
     def consumer(self, uuid: str) -> Consumer:
         """Return the allocations of a consumer."""
-        body = self._read(f'/allocations/{uuid}') or {}
-        return Consumer(
-            {provider: found['resources']
-             for provider, found in body.get('allocations', {}).items()},
-            body.get('consumer_generation'), body.get('project_id'),
-            body.get('user_id'), body.get('consumer_type'))
+        return self._read_there(f'/allocations/{uuid}', _consumer)
 
     def provider(self, uuid: str) -> Provider | None:
         """Return a provider; ``None`` if it does not exist."""
-        body = self._read(f'/resource_providers/{uuid}')
-        return None if body is None else _provider(body)
+        return self._read(f'/resource_providers/{uuid}', _provider)
 
     def providers(self, **filters: str) -> list[Provider]:
         """Return providers, all in one request.
@@ -177,19 +180,19 @@ class Placement:
         :param filters: parameters of the query; with ``resources``, the result
             is empty if there is no such class.
         """
-        body = self._read('/resource_providers?' + parse.urlencode(filters))
-        return [_provider(found) for found in (
-            [] if body is None else body['resource_providers'])]
+        return self._read(
+            '/resource_providers?' + parse.urlencode(filters), lambda body: [
+                _provider(each) for each in documents.each_of(
+                    body, 'resource_providers', dict)],
+            answers.is_no_class) or []
 
     def consumers_on(self, provider: str) -> dict[str, Resources] | None:
         """Return the resources of each consumer on a provider.
 
         :returns: ``None`` if there is no such provider.
         """
-        body = self._read(f'/resource_providers/{provider}/allocations')
-        return None if body is None else {
-            consumer: found['resources']
-            for consumer, found in body['allocations'].items()}
+        return self._read(f'/resource_providers/{provider}/allocations',
+                          _resources_of)
 
     def allocated(self, provider: str) -> Allocated | None:
         """Return the allocations and usages of a provider.
@@ -197,31 +200,28 @@ class Placement:
         :returns: ``None`` if there is no such provider.
         """
         path = f'/resource_providers/{provider}'
-        consumers = self._read(f'{path}/allocations')
-        usages = None if consumers is None else self._read(f'{path}/usages')
+        consumers = self._read(f'{path}/allocations', lambda body: (
+            _generation(body), _resources_of(body)))
+        usages = None if consumers is None else self._read(
+            f'{path}/usages', lambda body: (_generation(body), _usages(body)))
         if consumers is None or usages is None:
             return None
-        generation = 'resource_provider_generation'
-        return Allocated(
-            {consumer: found['resources'] for consumer, found
-             in consumers['allocations'].items()}, usages['usages'],
-            consumers[generation] == usages[generation])
+        return Allocated(consumers[1], usages[1], consumers[0] == usages[0])
 
     def usages(self, provider: str) -> dict[str, int] | None:
         """Return the usages of a provider; ``None`` if it does not exist."""
-        body = self._read(f'/resource_providers/{provider}/usages')
-        return None if body is None else dict(body['usages'])
+        return self._read(f'/resource_providers/{provider}/usages', _usages)
 
     def inventories(self, provider: str) -> Inventories | None:
         """Return the inventories of a provider, ``None`` if it is missing."""
-        body = self._read(f'/resource_providers/{provider}/inventories')
-        return None if body is None else Inventories(
-            body['resource_provider_generation'], body['inventories'])
+        return self._read(f'/resource_providers/{provider}/inventories',
+                          _inventories)
 
     def traits(self, provider: str) -> frozenset[str] | None:
         """Return the traits of a provider; ``None`` if it does not exist."""
-        body = self._read(f'/resource_providers/{provider}/traits')
-        return None if body is None else frozenset(body['traits'])
+        return self._read(
+            f'/resource_providers/{provider}/traits', lambda body: frozenset(
+                documents.each_of(body, 'traits', str)))
 
     def with_room(self, resource_class: str) -> dict[str, dict[str, int]]:
         """Return the usages of all providers with capacity in a class.
@@ -229,22 +229,23 @@ class Placement:
         :returns: usages by provider and class, including other providers in
             the same trees.
         """
-        body = self._read('/allocation_candidates?' + parse.urlencode(
-            {'resources': f'{resource_class}:1'}))
-        return {uuid: {name: there['used'] for name, there
-                       in found['resources'].items()}
-                for uuid, found in ({} if body is None else body[
-                    'provider_summaries']).items()}
+        return self._read('/allocation_candidates?' + parse.urlencode(
+            {'resources': f'{resource_class}:1'}), lambda body: {
+                uuid: {name: documents.field(there, 'used', int)
+                       for name, there in documents.mapping(
+                           found, 'resources', dict).items()}
+                for uuid, found in documents.mapping(
+                    body, 'provider_summaries', dict).items()},
+            answers.is_no_class) or {}
 
     def class_there(self, name: str) -> bool:
         """Return whether a resource class exists."""
-        return self._read(f'/resource_classes/{name}') is not None
+        return self._read(f'/resource_classes/{name}', _name) is not None
 
     def classes(self) -> frozenset[str]:
         """Return the names of all resource classes."""
-        body = self._read('/resource_classes')
-        return frozenset(found['name'] for found in (
-            [] if body is None else body['resource_classes']))
+        return self._read_there('/resource_classes', lambda body: frozenset(
+            map(_name, documents.each_of(body, 'resource_classes', dict))))
 
     def candidates(self, query: Iterable[tuple[str, str]]
                    ) -> list[dict[str, Resources]]:
@@ -253,12 +254,11 @@ class Placement:
         :param query: the parameters of the request.
         :returns: for each candidate, the resources by provider.
         """
-        body = self._read('/allocation_candidates?'
-                          + parse.urlencode(list(query)))
-        return [{provider: found['resources']
-                 for provider, found in way['allocations'].items()}
-                for way in ([] if body is None
-                            else body['allocation_requests'])]
+        return self._read(
+            '/allocation_candidates?' + parse.urlencode(list(query)),
+            lambda body: [_resources_of(way) for way in documents.each_of(
+                body, 'allocation_requests', dict)],
+            answers.is_no_class) or []
 
     # Writing allocations
 
@@ -308,7 +308,7 @@ class Placement:
         """
         return self._write(
             'PUT', f'/resource_providers/{provider}/inventories',
-            lambda _: {'resource_provider_generation': generation,
+            lambda _: {_GENERATION: generation,
                        'inventories': by_class})
 
     def reshape(self, provider: str, generation: int,
@@ -322,7 +322,7 @@ class Placement:
         """
         return self._write('POST', answers.RESHAPER, lambda version: {
             'inventories': {provider: {
-                'resource_provider_generation': generation,
+                _GENERATION: generation,
                 'inventories': by_class}},
             'allocations': {consumer: _allocations(one, version)
                             for consumer, one in wanted.items()}},
@@ -334,22 +334,29 @@ class Placement:
 
     # Sending
 
-    def _read(self, path: str) -> Any:
+    def _read(self, path: str, read: Callable[[Any], _T],
+              absent: _Absent = answers.is_missing) -> _T | None:
+        """Return what an answer contains; ``None`` if there is no such thing.
+
+        :param read: parses the document of the answer.
+        :param absent: tells which other answer means that.
+        """
+        status, body = self._answered(path)
+        return (None if absent(status, body)
+                else _parsed(path, status, body, read))
+
+    def _read_there(self, path: str, read: Callable[[Any], _T]) -> _T:
+        """Return what an answer contains, where Placement always has one."""
+        return _parsed(path, *self._answered(path), read)
+
+    def _answered(self, path: str) -> tuple[int, Any]:
         try:
-            status, body = self._send('GET', path)
+            return self._send('GET', path)
         except ksa_exc.ClientException as exc:
             raise errors.PlacementUnavailable(
                 f'Placement cannot be reached ({type(exc).__name__}). Try '
                 'again later; if this continues, the operator should check '
                 '[placement] in ironic-reservations.conf.') from exc
-        if status == 200 and isinstance(body, dict):
-            return body
-        if answers.is_placements(body) and (status == 404 or (
-                status == 400 and answers.NO_CLASS in answers.said(body))):
-            return None
-        raise errors.PlacementUnavailable(
-            f'Placement answered {status} to a request for allocations: '
-            f'{answers.said(body)} ' + answers.remedy(status))
 
     def _write(self, method: str, path: str, body: Any = None,
                newest: Version = BEST) -> answers.Answer:
@@ -417,9 +424,66 @@ def _newest(wanted: AllocationRequest) -> Version:
             else BEST)
 
 
-def _provider(body: Mapping[str, Any]) -> Provider:
-    return Provider(body['uuid'], body['name'], body['generation'],
-                    body.get('parent_provider_uuid'))
+def _parsed(path: str, status: int, body: Any,
+            read: Callable[[Any], _T]) -> _T:
+    if status != 200:
+        raise errors.PlacementUnavailable(
+            f'Placement answered {status} to a request for allocations: '
+            f'{answers.said(body)} ' + answers.remedy(status))
+    try:
+        return read(body)
+    except documents.Malformed as exc:
+        raise errors.PlacementUnavailable(
+            f'Placement answered 200 to GET {path.partition("?")[0]}, but '
+            f'{exc}. Try again later; if this continues, the operator should '
+            'check [placement] in ironic-reservations.conf.') from exc
+
+
+def _consumer(body: Any) -> Consumer:
+    allocations = _resources_of(body)
+    if not allocations:
+        # Placement then shows nothing else.
+        return Consumer({})
+    return Consumer(
+        allocations, documents.field(body, 'consumer_generation', int),
+        documents.field(body, 'project_id', str),
+        documents.field(body, 'user_id', str),
+        documents.optional(body, 'consumer_type', str))
+
+
+def _resources_of(body: Any) -> dict[str, Resources]:
+    """Return the resources in allocations, by what they are listed by."""
+    return {uuid: documents.mapping(found, 'resources', int) for uuid, found
+            in documents.mapping(body, 'allocations', dict).items()}
+
+
+def _generation(body: Any) -> int:
+    return documents.field(body, _GENERATION, int)
+
+
+def _usages(body: Any) -> dict[str, int]:
+    return documents.mapping(body, 'usages', int)
+
+
+def _inventories(body: Any) -> Inventories:
+    by_class = documents.mapping(body, 'inventories', dict)
+    for inventory in by_class.values():
+        for key in ('total', 'reserved'):
+            documents.field(inventory, key, int)
+        documents.of_kind(documents.value_of(inventory, 'allocation_ratio'),
+                          numbers.Real, '"allocation_ratio" in its answer')
+    return Inventories(_generation(body), by_class)
+
+
+def _name(body: Any) -> str:
+    return documents.field(body, 'name', str)
+
+
+def _provider(body: Any) -> Provider:
+    return Provider(documents.field(body, 'uuid', str),
+                    documents.field(body, 'name', str),
+                    documents.field(body, 'generation', int),
+                    documents.optional(body, 'parent_provider_uuid', str))
 
 
 def _offered(answer: Any) -> Version:

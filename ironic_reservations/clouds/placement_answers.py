@@ -32,6 +32,12 @@ _IN_USE = ('placement.inventory.inuse', 'placement.resource_provider.inuse',
            'placement.resource_provider.cannot_delete_parent')
 
 NO_CLASS = 'No such resource class'
+#: All that Placement says of a path that it does not have, such as below a
+#: wrong address.
+_NO_PATH = 'The resource could not be found.'
+#: The keys in those answers to writes that have a body, by the end of the
+#: path.
+_SHOWN = {'/resource_providers': 'uuid', '/inventories': 'inventories'}
 
 
 class Outcome(enum.Enum):
@@ -87,17 +93,21 @@ def judge(method: str, path: str, status: int, answer: Any) -> Answer:
     :param answer: the decoded answer; ``None`` if there was none.
     """
     words = said(answer)
+    if status == 200 and not _is_shown(path, answer):
+        # Such as a page for a login.
+        return Answer(Outcome.UNCERTAIN, 'Placement answered 200, but not as '
+                                         'it does to this request.')
     if 200 <= status < 300:
         return Answer(Outcome.DONE)
-    if status == 404 and method == 'DELETE' and is_placements(answer):
+    if method == 'DELETE' and is_missing(status, answer):
         return Answer(Outcome.GONE, words)
-    if status == 400 and ('does not exist' in words
-                          or NO_CLASS in words):
+    if status == 400 and is_placements(status, answer) and (
+            'does not exist' in words or NO_CLASS in words):
         return Answer(Outcome.UNKNOWN, words)
-    if status == 409:
-        return Answer(_conflict(path, _first_error(answer).get('code'), words),
+    if status == 409 and is_placements(status, answer):
+        return Answer(_conflict(path, _first_error(answer)['code'], words),
                       words)
-    if status in (408, 429) or status >= 500 or status < 400:
+    if status in (408, 409, 429) or status >= 500 or status < 400:
         return Answer(Outcome.UNCERTAIN, f'Placement answered {status}.')
     return Answer(Outcome.REFUSED,
                   f'Placement answered {status}: {words} '
@@ -120,13 +130,35 @@ def _conflict(path: str, code: object, words: str) -> Outcome:
     return Outcome.UNFIT
 
 
-def is_placements(error: Any) -> bool:
+def _is_shown(path: str, answer: Any) -> bool:
+    return any(path.endswith(end) and isinstance(answer, dict)
+               and key in answer for end, key in _SHOWN.items())
+
+
+def is_placements(status: int, answer: Any) -> bool:
     """Return whether an error was written by Placement.
 
     A gateway in front of Placement may answer 404, and its answer must not be
     taken for a missing hold.
     """
-    return bool(_first_error(error))
+    error = _first_error(answer)
+    code = error.get('code')
+    return (error.get('status') == status
+            and isinstance(code, str) and code.startswith('placement.')
+            and isinstance(error.get('title'), str)
+            and isinstance(error.get('detail'), str))
+
+
+def is_missing(status: int, answer: Any) -> bool:
+    """Return whether Placement does not have what a path names."""
+    return (status == 404 and is_placements(status, answer)
+            and said(answer) != _NO_PATH)
+
+
+def is_no_class(status: int, answer: Any) -> bool:
+    """Return whether Placement does not have a class in a query."""
+    return (status == 400 and is_placements(status, answer)
+            and NO_CLASS in said(answer))
 
 
 def said(answer: Any) -> str:

@@ -20,6 +20,8 @@ from keystoneauth1 import exceptions as ksa_exc
 from keystoneauth1 import loading
 from oslo_config import cfg
 
+from ironic_reservations.clouds import keystone_reader
+
 
 class Sender(Protocol):
     """Sends requests: an Adapter of keystoneauth1."""
@@ -52,12 +54,22 @@ def request(sender: Sender, path: str, method: str,
     """
     arguments['raise_exc'] = False
     try:
-        answer = sender.request(path, method, **arguments)
+        answer = _once(sender, path, method, arguments)
     except ksa_exc.ConnectFailure:
         if method != 'GET':
             raise
-        answer = sender.request(path, method, **arguments)
+        answer = _once(sender, path, method, arguments)
     try:
         return answer.status_code, answer.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         return answer.status_code, None
+
+
+def _once(sender: Sender, path: str, method: str,
+          arguments: dict[str, Any]) -> Any:
+    try:
+        return sender.request(path, method, **arguments)
+    except keystone_reader.MALFORMED as exc:
+        # keystoneauth does not check the shape of a token or of a catalog.
+        raise ksa_exc.UnknownConnectionError(
+            f'the answer of Keystone is malformed: {exc}', exc) from exc

@@ -19,6 +19,7 @@ passed on is written from the result, so Ironic cannot understand another one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -27,6 +28,7 @@ from typing import Any
 import uuid as uuid_module
 
 from ironic_reservations import errors
+from ironic_reservations.api.types import basic
 from ironic_reservations.guard import media
 from ironic_reservations.model import nesting
 
@@ -45,6 +47,10 @@ DEPLOYS = frozenset(('active', 'deploy'))
 #: How deeply bodies may be nested if Ironic has no option for it.
 DEEPEST = 25
 _ALLOCATION_TEXTS = ('name', 'node', 'owner', 'resource_class', 'uuid')
+#: What is looked up in the database, and the type that it has in our API.
+_LOOKED_UP: Mapping[str, Callable[[Any], object]] = {
+    'resource_class': basic.to_resource_class, 'traits': basic.to_traits,
+    'owner': basic.to_name}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -260,6 +266,14 @@ def read_allocate(content_type: str, raw: bytes,
                 and all(isinstance(item, str) and item for item in value)):
             raise errors.InvalidValue(
                 f'The key "{key}" of an allocation must be a list of strings.')
+    for key, check in _LOOKED_UP.items():
+        try:
+            if body.get(key):
+                check(body[key])
+        except ValueError as exc:
+            raise errors.InvalidValue(
+                f'The key "{key}" of an allocation cannot be used: {exc}.'
+            ) from exc
     node, resource_class = body.get('node'), body.get('resource_class')
     if not node and not resource_class:
         raise errors.InvalidValue(

@@ -94,9 +94,10 @@ def fill(wanted: EligibleList, ask: Ask,
     :param reserved: the nodes that are reserved now.
     :returns: the page, or the first answer of Ironic that is not a page.
     """
-    fields = [field.strip() for field in
-              (wanted.last('fields') or '').split(',') if field.strip()]
-    added = bool(fields) and 'uuid' not in fields
+    fields = wanted.last('fields')
+    # For an empty list of fields, Ironic shows nothing but the links.
+    added = fields is not None and 'uuid' not in (
+        field.strip().lower() for field in fields.split(','))
     kept = [(name, value) for name, value in wanted.parameters
             if name not in ('reserved', 'limit', 'marker')]
     sent = ([(name, value + ',uuid' if name == 'fields' else value)

@@ -29,7 +29,10 @@ from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic
 from ironic_reservations.model import mirrored_node
 
-NOT_FOUND = b'{"error_message": "{}"}'
+NO_NODE = {'error_message': json.dumps({
+    'faultcode': 'Client', 'faultstring': 'Node aa could not be found.',
+    'debuginfo': None})}
+NOT_FOUND = json.dumps(NO_NODE).encode()
 BODY = {'uuid': 'aa', 'name': 'n', 'provision_state': 'available',
         'instance_uuid': None, 'maintenance': False, 'retired': False,
         'resource_class': 'gold', 'traits': ['CUSTOM_A'], 'owner': 'o',
@@ -58,7 +61,7 @@ class Nodes:
             for body in self.bodies:
                 if ident in (body['uuid'], body['name']):
                     return 200, body
-            return 404, {'error_message': '{}'}
+            return 404, NO_NODE
         uuids = [body['uuid'] for body in self.bodies]
         start = 0
         if 'marker' in query:

@@ -14,7 +14,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import dataclasses
+from typing import Any
 from unittest import mock
 
 import testtools
@@ -23,6 +25,7 @@ from ironic_reservations import build
 from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
 from ironic_reservations.clouds import nova
+from tests import answering
 from tests import small_nova
 from tests import world
 
@@ -248,3 +251,169 @@ class TestTrouble(TestCase):
             conf.set_override('enabled', enabled, 'nova')
             engine = build.engine(conf)
             self.assertEqual(placement and enabled, engine.nova is not None)
+
+
+_FLAVOR = {'id': 'f', 'name': 'f', 'vcpus': 1, 'ram': 1, 'disk': 0,
+           'OS-FLV-EXT-DATA:ephemeral': 0, 'swap': '',
+           'os-flavor-access:is_public': True, 'extra_specs': {'a': 'b'}}
+_SERVER = {'id': 's', 'status': 'ACTIVE', 'tenant_id': 'p',
+           'scheduler_hints': {'reservation': 'r'},
+           'flavor': {'vcpus': 1, 'extra_specs': {'a': 'b'}}}
+_HYPERVISOR = {'id': 'h', 'state': 'up', 'status': 'enabled'}
+_MIGRATION = {'uuid': 'm', 'instance_uuid': 's', 'source_node': None,
+              'dest_node': 'd'}
+_LINKS = [{'rel': 'next', 'href': 'unused'}]
+_Read = Callable[[nova.Nova], object]
+#: Each read: how, a good document, and paths of keys that it needs.
+_READS: dict[str, tuple[_Read, dict[str, Any], tuple[str, ...]]] = {
+    'flavor': (lambda client: client.flavor('f'), {'flavor': _FLAVOR},
+               ('flavor', 'flavor/id', 'flavor/vcpus', 'flavor/ram',
+                'flavor/os-flavor-access:is_public', 'flavor/extra_specs',
+                'flavor/extra_specs/a')),
+    'flavors': (lambda client: [*client.flavors()], {'flavors': [_FLAVOR]},
+                ('flavors', 'flavors/name', 'flavors/disk')),
+    'projects_of': (lambda client: client.projects_of('f'),
+                    {'flavor_access': [{'tenant_id': 'p'}]},
+                    ('flavor_access', 'flavor_access/tenant_id')),
+    'servers': (lambda client: [*client.servers()], {'servers': [_SERVER]},
+                ('servers', 'servers/id', 'servers/flavor')),
+    'server': (lambda client: client.server('s'), {'server': _SERVER},
+               ('server', 'server/id', 'server/status', 'server/flavor',
+                'server/flavor/vcpus', 'server/flavor/extra_specs/a')),
+    'hint': (lambda client: client.hint('s', 'reservation'),
+             {'server': _SERVER}, ('server', 'server/tenant_id')),
+    'hypervisors': (lambda client: [*client.hypervisors()],
+                    {'hypervisors': [_HYPERVISOR]},
+                    ('hypervisors', 'hypervisors/state')),
+    'hypervisor': (lambda client: client.hypervisor('h'),
+                   {'hypervisor': _HYPERVISOR},
+                   ('hypervisor', 'hypervisor/id', 'hypervisor/status')),
+    'migrations': (lambda client: [*client.migrations()],
+                   {'migrations': [_MIGRATION]},
+                   ('migrations', 'migrations/uuid',
+                    'migrations/instance_uuid')),
+    'failed_migrations': (lambda client: [*client.failed_migrations()],
+                          {'migrations': [_MIGRATION]}, ('migrations',)),
+}
+_WRITES: dict[str, Callable[[nova.Nova], nova.Answer]] = {
+    'create_flavor': lambda client: client.create_flavor(FLAVOR),
+    'write_extra_specs': lambda client: client.write_extra_specs(
+        'f', {'a': 'b'}),
+    'delete_flavor': lambda client: client.delete_flavor('f'),
+    'add_access': lambda client: client.add_access('f', 'p'),
+    'remove_access': lambda client: client.remove_access('f', 'p'),
+    'confirm_resize': lambda client: client.confirm_resize('s'),
+    'delete_server': lambda client: client.delete_server('s'),
+    'force_delete_server': lambda client: client.force_delete_server('s'),
+}
+#: What is not Nova's 404, 409 or 406.
+_NO_ERRORS = (*answering.NO_DOCUMENTS, {'message': 'no Route matched'},
+              *({name: cause} for name in (
+                  'itemNotFound', 'conflictingRequest', 'computeFault')
+                for cause in (None, 5, 'x', [], {}, {'code': 418},
+                              {'code': '404', 'message': 'x'},
+                              {'code': 404}, {'message': 'x'},
+                              {'code': 404, 'message': None})))
+
+
+class TestMalformedAnswers(testtools.TestCase):
+    """They were KeyErrors, or servers and flavors that are not there."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.there = answering.Answering()
+        self.client = nova.Nova(self.there, authenticated=False)
+
+    def unavailable(self, read: _Read) -> str:
+        """Return what is said of an answer, besides whose it is."""
+        raised = self.assertRaises(errors.NovaUnavailable, read, self.client)
+        self.assertIn('Nova', str(raised))
+        self.assertIn('[nova]', str(raised))
+        return str(raised)
+
+    def test_each_read_of_what_nova_does_not_answer(self) -> None:
+        for name, (read, good, _) in _READS.items():
+            for self.there.document in answering.NO_DOCUMENTS:
+                said = self.unavailable(read)
+                self.assertIn('200', said, name)
+                self.assertRegex(said, 'its answer (is|has no)')
+            self.there.document = good
+            self.assertTrue(read(self.client), name)
+
+    def test_each_key_that_a_read_needs(self) -> None:
+        for read, good, needed in _READS.values():
+            for path in needed:
+                key = path.rpartition('/')[2]
+                for self.there.document in answering.spoiled(
+                        good, path, needed=key != 'a'):
+                    self.assertIn(f'"{key}"', self.unavailable(read))
+
+    def test_hints_are_an_object_or_null(self) -> None:
+        read = _READS['hint'][0]
+        for document in answering.spoiled({'server': _SERVER},
+                                          'server/scheduler_hints'):
+            self.there.document = document
+            if document['server'].get('scheduler_hints', '') is None:
+                self.assertIsNone(read(self.client))
+            else:
+                self.assertIn('"scheduler_hints"', self.unavailable(read))
+
+    def test_error_of_a_proxy_is_no_missing_thing(self) -> None:
+        for self.there.status in (404, 406, 400, 409):
+            for self.there.document in _NO_ERRORS:
+                for read, _, _ in _READS.values():
+                    self.assertIn(str(self.there.status)
+                                  if read not in _LISTS else '',
+                                  self.unavailable(read))
+
+    def test_error_of_nova_is_a_missing_thing(self) -> None:
+        self.there.status, self.there.document = 404, {
+            'itemNotFound': {'code': 404, 'message': 'It is not there.'}}
+        for read, _, _ in _READS.values():
+            if read in _LISTS:
+                self.unavailable(read)
+            else:
+                self.assertIsNone(read(self.client))
+
+    def test_write_that_a_proxy_answers_is_not_done(self) -> None:
+        for status, outcome in ((200, Outcome.UNCERTAIN),
+                                (409, Outcome.UNCERTAIN),
+                                (404, Outcome.REFUSED),
+                                (400, Outcome.REFUSED)):
+            self.there.status = status
+            for name, write in _WRITES.items():
+                for self.there.document in _NO_ERRORS:
+                    answer = write(self.client)
+                    self.assertIs(outcome, answer.outcome, name)
+                    self.assertIn(f'Nova answered {status}', answer.said)
+
+    def test_page_that_repeats_is_no_list(self) -> None:
+        """It was read again and again, for ever."""
+        for name in ('flavors', 'servers', 'hypervisors', 'migrations'):
+            read, good, _ = _READS[name]
+            self.there.document = {**good, f'{name}_links': _LINKS}
+            self.there.asked = 0
+            self.assertIn('twice', self.unavailable(read))
+            self.assertEqual(2, self.there.asked)
+            for links in (5, 'x', {'x': 1}, True):
+                self.there.document = {**good, f'{name}_links': links}
+                self.assertIn(f'{name}_links', self.unavailable(read))
+
+    def test_answer_that_is_nested_too_deeply_is_none(self) -> None:
+        with mock.patch('requests.Response.json', side_effect=RecursionError):
+            for read, _, _ in _READS.values():
+                self.unavailable(read)
+
+    def test_token_that_is_malformed_is_no_error_of_ours(self) -> None:
+        """keystoneauth raises what it meets in it."""
+        for exc in (KeyError('expires_at'), TypeError(), AttributeError()):
+            with mock.patch.object(self.there, 'request', side_effect=exc):
+                for read, _, _ in _READS.values():
+                    self.unavailable(read)
+                for write in _WRITES.values():
+                    self.assertIs(Outcome.UNCERTAIN,
+                                  write(self.client).outcome)
+
+
+_LISTS = tuple(_READS[name][0] for name in (
+    'flavors', 'servers', 'hypervisors', 'migrations', 'failed_migrations'))

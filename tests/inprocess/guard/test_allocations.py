@@ -133,6 +133,21 @@ class AllocationTestCase(base.GuardTestCase):
             version='1.10').status)
         self.reserve(node.uuid)
 
+    def test_text_that_no_database_takes_is_an_invalid_value(self):
+        """It was an unexpected error, with status 500."""
+        for wanted in (
+                *({'resource_class': text} for text in (
+                    '\ud800', 'x\u0000', '\u0000', ' ', 'x' * 81)),
+                *({'traits': traits} for traits in (
+                    ['\u0000'], ['\ud800'], ['CUSTOM_A', 'CUSTOM_\u0000'],
+                    ['CUSTOM_A'] * 51, ['lower'])),
+                {'resource_class': 'x\u0000', 'traits': ['\u0000', '\ud800']},
+                *({'owner': text} for text in ('\ud800', 'x\u0000'))):
+            reply = self._allocate(**wanted)
+            self.assert_says(400, 'request.invalid_value', reply)
+            self.assertIn(f'"{next(iter(wanted))}"',
+                          reply.document['errors'][0]['detail'])
+
 
 class ListTestCase(base.GuardTestCase):
 
@@ -203,6 +218,24 @@ class ListTestCase(base.GuardTestCase):
         self.assertEqual({'name', 'links'}, set(
             reply.document['nodes'][0]))
         self.assertIn('fields=name&', reply.document['next'])
+
+    def test_empty_fields_are_what_ironic_takes_them_for(self):
+        """The guard failed with status 500 at nodes without a uuid."""
+        for fields in ('', ',', '%20,'):
+            plain = self.send('GET', f'/v1/nodes?{self.filters}'
+                              f'&fields={fields}').document['nodes']
+            for eligible, count in (('associated=false', 5),
+                                    ('reserved=true', 5)):
+                reply = self.send('GET', f'/v1/nodes?{self.filters}'
+                                  f'&{eligible}&fields={fields}')
+                self.assertEqual(200, reply.status, reply)
+                self.assertEqual(count, len(reply.document['nodes']))
+                for node in reply.document['nodes']:
+                    self.assertEqual(plain[0].keys(), node.keys())
+
+    def test_field_in_capitals_is_the_same_field(self):
+        self.assertEqual(self.reserved, self._uuids(
+            f'{self.filters}&reserved=true&fields=UUID'))
 
     def test_what_ironic_refuses_is_refused_by_ironic(self):
         for wrong in ('limit=x', 'limit=-1', 'fields=no_such_field',

@@ -19,6 +19,7 @@ driver, which knows no hints.
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 import uuid
 
 from ironic_reservations.clouds import placement
@@ -124,6 +125,18 @@ class HintTestCase(base.GuardTestCase):
         self.nova.answer = 500
         self.assert_says(200, None, self.bind(other.uuid, self.server(
             reservation=proof)))
+
+    def test_answer_that_is_not_novas_changes_nothing(self) -> None:
+        """It was an unexpected error, with status 500."""
+        for status, document in (
+                (200, {}), (200, {'server': None}), (404, 5), (200, []),
+                (200, {'server': {'scheduler_hints': ['reservation']}}),
+                (200, {'server': {'scheduler_hints': {'reservation': 'x'}}})):
+            free, = self.enroll()
+            server = self.server()
+            with mock.patch.object(self.nova, 'serve',
+                                   lambda *_, said=(status, document): said):
+                self.assert_says(200, None, self.bind(free.uuid, server))
 
     def test_others_may_not_name_a_server(self) -> None:
         node, proof = self.leased()

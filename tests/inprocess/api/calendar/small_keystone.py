@@ -45,6 +45,7 @@ class SmallKeystone(fixtures.Fixture):
     :ivar url: the URL of its root.
     :ivar asked: the bodies of the requests.
     :ivar fails: the status and headers of a failure that it returns instead.
+    :ivar failure: the body of that answer.
     :ivar silent: whether it sends no answers.
     :ivar size: the length of its tokens.
     :ivar roles: the roles of each user in each project.
@@ -60,6 +61,7 @@ class SmallKeystone(fixtures.Fixture):
         super().__init__()
         self.asked: list[Any] = []
         self.fails: tuple[int, list[tuple[str, str]]] | None = None
+        self.failure = b'{}'
         self.silent = False
         self.size = 180
         self.roles: list[str] = []
@@ -86,7 +88,8 @@ class SmallKeystone(fixtures.Fixture):
         if self.silent:
             self._go_on.wait()
         if self.fails is not None:
-            return wsgi.Answer(*self.fails, b'{}').send(start_response)
+            return wsgi.Answer(*self.fails, self.failure).send(
+                start_response)
         path = environ['PATH_INFO']
         if path == '/v3/role_assignments':
             return _json(200, {'role_assignments': [

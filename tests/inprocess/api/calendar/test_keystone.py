@@ -95,6 +95,16 @@ class KeystoneTest(base.TestCase):
         answer = self.browser.send('POST', base.LEASES, {})
         self.assertEqual(400, answer.status)
 
+    def test_answer_that_is_not_keystones_is_no_token(self) -> None:
+        """It was an unexpected error, with status 500."""
+        for said in (b'5', b'null', b'[]', b'"token"', b'["token"]', b'{}',
+                     b'{"token": null}', b'{"token": 5}', b'{"token": {}}',
+                     b'<html>'):
+            self.keystone.fails, self.keystone.failure = (201, []), said
+            self.check(self.sign_in(), 503, 'service.keystone_unavailable',
+                       said)
+        self.keystone.fails = None
+
     def test_wrong_credentials(self) -> None:
         """They are refused with the same text, whichever part is wrong."""
         said = set()
