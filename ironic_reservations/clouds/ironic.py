@@ -38,7 +38,7 @@ _CHANGED_PAGE = 50
 #: The fields of a node that are read.
 FIELDS = ('uuid', 'name', 'provision_state', 'instance_uuid', 'maintenance',
           'retired', 'resource_class', 'traits', 'owner', 'lessee',
-          'properties', 'extra', 'power_state', 'health')
+          'properties', 'extra', 'power_state', 'parent_node', 'health')
 _FIELDS = ','.join(FIELDS)
 #: An Ironic that is pinned to a release before API version 1.109, during a
 #: rolling upgrade, refuses the last one.
@@ -493,8 +493,10 @@ class Ironic:
     def _pages(self, filters: Mapping[str, str], path: str = '/v1/nodes',
                fields: str | None = _FIELDS
                ) -> Iterator[list[Mapping[str, Any]]]:
-        query = dict(filters) if fields is None else {**filters,
-                                                      'fields': fields}
+        # By default, Ironic omits nodes that have a parent.
+        query = {**filters, 'include_children': 'true'}
+        if fields is not None:
+            query['fields'] = fields
         while True:
             status, body = self._get(f'{path}?{parse.urlencode(query)}')
             if status != 200:
@@ -551,6 +553,7 @@ def node_of(body: Mapping[str, Any]) -> mirrored_node.Node:
                                              default=True),
         owner=body.get('owner'), lessee=body.get('lessee'),
         powered=body.get('power_state') is not None,
+        parent_node=body.get('parent_node') or None,
         enrolled_at=body.get('created_at'), health=body.get('health'),
         properties=tuple((key, said) for key in _PROPERTIES
                          if properties.get(key) is not None
