@@ -89,7 +89,8 @@ class Rules:
 
     def open(self, node: mirrored_node.Node) -> bool:
         """Return whether a node is always a host by the configuration."""
-        return self.everything and not node.compute and not self.close(node)
+        return (self.everything and not node.compute
+                and not node.part_of_node and not self.close(node))
 
 
 def rules(conf: cfg.ConfigOpts) -> Rules:

@@ -80,3 +80,14 @@ class TestPartOfNode(timelines.TestCase):
         self.assertEqual([node], [host.node.uuid for host in hosts.page(
             self.engine)])
         self.leasing.create(1, 2, leasing.wish(1))
+
+    def test_its_host_is_deleted(self):
+        """With all nodes, which opened no such node again."""
+        self.configure(hosts='all')
+        (node,) = self.leasing.hosts(1)
+        host = self.leasing.host_id(node)
+        self.assertRaises(errors.HostDecided, hosts.remove, self.engine, host)
+        self.adopt(node)
+        hosts.remove(self.engine, host)
+        leasable.sync(self.engine)
+        self.assertEqual([], hosts.page(self.engine))
