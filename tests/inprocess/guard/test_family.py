@@ -164,6 +164,25 @@ class FamilyTestCase(acts.ActsTestCase):
     def _answer(self, reply: base.Reply) -> tuple[int, str | None]:
         return reply.status, reply.code
 
+    def test_lessee_of_a_child_does_not_see_its_parent(self) -> None:
+        """It is refused only while somebody else has the parent."""
+        parent = self.node_of_one()
+        child = self.node_of_one(lessee=keystone_ironic.PROJECTS['two'])
+        self.assertEqual(200, self._give_parent(child.uuid,
+                                                parent.uuid).status)
+        self.as_('two')
+        self.assertEqual(404, self.send(
+            'GET', f'/v1/nodes/{parent.uuid}').status)
+        self._off(child.uuid)
+        self.as_('the-system')
+        self._off(parent.uuid)
+        self.reserve(parent.uuid)
+        self.as_('two')
+        self.assertEqual(_REQUIRED, self._answer(self._power(child.uuid)))
+        # Ironic's own policy lets no such member deploy.
+        self.assertEqual((403, None), self._answer(
+            self.provision(child.uuid, 'active')))
+
     def test_who_has_the_parent_acts_on_its_child(self) -> None:
         parent, child = self._pair()
         self._off(child.uuid)
