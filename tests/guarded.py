@@ -54,6 +54,7 @@ class SmallIronic:
     :ivar late: changes that a conductor has yet to carry out.
     :ivar done: the changes that were carried out, as (method, path).
     :ivar hidden: the nodes that nobody may see.
+    :ivar below: the ports and volumes, by their path and uuid.
     """
 
     def __init__(self, nodes: world.StandInIronic) -> None:
@@ -63,6 +64,9 @@ class SmallIronic:
         self.late: list[Callable[[], tuple[int, Any]]] = []
         self.done: list[tuple[str, str]] = []
         self.hidden: set[str] = set()
+        self.below: dict[str, dict[str, dict[str, Any]]] = {
+            'ports': {}, 'portgroups': {}, 'volume/targets': {},
+            'volume/connectors': {}}
 
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> list[bytes]:
@@ -93,6 +97,10 @@ class SmallIronic:
             return _NOT_FOUND if known is None else (200, {
                 'uuid': parts[2], 'state': known.state,
                 'node_uuid': known.node_uuid})
+        below = self.below.get(
+            path.removeprefix('/v1/').removesuffix('/detail'))
+        if below is not None:
+            return 200, {'them': [*below.values()]}
         if parts[1] != 'nodes':
             return _NOT_FOUND
         if len(parts) == 2:
@@ -119,6 +127,9 @@ class SmallIronic:
             self._nodes.allocations[body['uuid']] = ironic_client.Allocation(
                 ironic_client.ALLOCATING, None)
             return 201, {'uuid': body['uuid'], 'node_uuid': None}
+        for kind, below in self.below.items():
+            if path.startswith(f'/v1/{kind}'):
+                return _change_below(below, method, parts[-1], body)
         uuid, node = parts[2], self._nodes.there[parts[2]]
         if parts[3:] == ['maintenance']:
             self._nodes.why.pop(uuid, None)
@@ -139,6 +150,12 @@ class SmallIronic:
                     self._nodes.change(uuid, **{field: each.get('value')})
             return 200, _shown(self._nodes.there[uuid])
         free = node.provision_state == node_condition.AVAILABLE
+        after = {('manage', node_condition.AVAILABLE): 'manageable',
+                 ('provide', 'manageable'): self._nodes.cleaning}.get(
+                     (body['target'], node.provision_state or ''))
+        if after is not None:
+            self._nodes.change(uuid, provision_state=after)
+            return 202, None
         if free != (body['target'] in ('active', 'deploy')):
             return 400, {'error_message': 'not from this state'}
         if free:
@@ -147,6 +164,19 @@ class SmallIronic:
             self._nodes.change(uuid, provision_state=self._nodes.cleaning,
                                instance_uuid=None)
         return 202, None
+
+
+def _change_below(there: dict[str, dict[str, Any]], method: str, uuid: str,
+                  body: Any) -> tuple[int, Any]:
+    if method == 'POST':
+        there[body['uuid']] = body
+        return 201, body
+    if method == 'DELETE':
+        del there[uuid]
+        return 204, None
+    there[uuid].update({each['path'].strip('/'): each.get('value')
+                        for each in body})
+    return 200, there[uuid]
 
 
 def _shown(node: mirrored_node.Node) -> dict[str, Any]:

@@ -157,8 +157,9 @@ class Leasing:
         with self.engine.database.write() as connection:
             node = db_nodes.read_nodes(connection, (node_uuid,))[node_uuid]
             node = dataclasses.replace(node, **known)
-            db_nodes.update_facts(connection, (node,), self.world.clock())
-            db_nodes.replace_traits(connection, (node,))
+            now = self.world.clock()
+            db_nodes.update_facts(connection, (node,), now)
+            db_nodes.replace_traits(connection, (node,), now)
 
     def resize_host(self, node_uuid: str, vcpus: int) -> None:
         """Have a compute host get larger or smaller."""

@@ -78,10 +78,8 @@ OTHERWISE: Mapping[str, frozenset[str]] = {
     # it still is.
     'reservations.delete_void': frozenset(
         {'uuid', 'node_uuid', 'id', 'state', 'expires_at'}),
-    # An allocation has a uuid that is never used again, and its node carries
-    # it by now.
-    'in_flight_requests.delete_settled': frozenset(
-        {'node_uuid', 'instance_uuid'}),
+    # The node of the allocation with this token carries the instance by now.
+    'in_flight_requests.delete_settled': frozenset({'token'}),
     # A request has a token that is never used again.  That its node is kept
     # for it says that it has a row, whatever else the row says; and that it
     # has one no more makes nothing of what was decided before impossible.

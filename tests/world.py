@@ -334,8 +334,8 @@ class StandInIronic(ironic.Ironic):
         self._answer('lately_changed')
         latest_first = sorted(self.there.values(), reverse=True,
                               key=lambda node: self._touched[node.uuid])
-        return (latest_first[start:start + _PAGE]
-                for start in range(0, len(latest_first), _PAGE))
+        for start in range(0, len(latest_first), _PAGE):
+            yield latest_first[start:start + _PAGE]
 
 
 def _matches(node: mirrored_node.Node, filters: dict[str, str]) -> bool:

@@ -33,6 +33,8 @@ import time
 import types
 import uuid
 
+import requests
+
 from tools import all_in_one
 from tools import calendar_leases
 from tools import enrolment
@@ -43,10 +45,14 @@ from tools import story as stories
 NODES = 12
 #: Of them all.
 CLASS = 'baremetal'
+#: How many of them the walk-through needs: ``node-0`` and ``node-1``.
+READERS = 2
 #: How many more there are, for leases.
 GOLDEN = 3
 #: How long the reservation lives that is seen to expire, in seconds.
 SHORT = 5
+#: How long the end of a deployment may take to be seen, in seconds.
+PATIENCE = 60
 
 
 class Ended(BaseException):
@@ -106,6 +112,25 @@ def tell_main_job(story: stories.Story,
     story.run('reservation', 'list')
     story.show_no_hold(third)
 
+    story.tell('Undeploy the first one: its reservation ends with it.')
+    story.run('node', 'undeploy', first, '--wait', '60')
+    _wait_for_end(story, mine)
+    story.run('reservation', 'list')
+
+
+def _wait_for_end(story: stories.Story, reservation: str) -> None:
+    """Wait until a reservation has ended with its deployment.
+
+    :raises Unexpected: it has not within the patience.
+    """
+    deadline = time.monotonic() + PATIENCE
+    while any(each['uuid'] == reservation for each in story.ask(
+            '/v1/reservations')['reservations']):
+        if time.monotonic() > deadline:
+            raise stories.Unexpected(
+                f'The reservation should end within {PATIENCE} s.')
+        time.sleep(0.5)
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the demonstration."""
@@ -157,10 +182,25 @@ def _demonstrate(folder: Path, arguments: argparse.Namespace) -> None:
             print(f'\nDone in {time.monotonic() - began:.0f} s, each step as '
                   'it should be.', flush=True)
         if arguments.keep:
+            _keep_from_leases(session, ironic.url, nodes[:READERS])
             calendar_leases.book(session, ironic.url, *to_look_at())
             print(_how_to_talk(ironic, placement), flush=True)
         if arguments.keep or arguments.json:
             _serve(ironic)
+
+
+def _keep_from_leases(session: requests.Session, url: str,
+                      nodes: Sequence[enrolment.Enrolled]) -> None:
+    """Close nodes to leases, so that a reader can reserve them.
+
+    :raises requests.HTTPError: it was refused.
+    """
+    for node in nodes:
+        for method, path, body in (
+                ('POST', '/v1/os-hosts', {'name': node.name}),
+                ('PUT', f'/v1/os-hosts/{node.name}', {'reservable': False})):
+            session.request(method, f'{url}{path}', json=body, timeout=60
+                            ).raise_for_status()
 
 
 def to_look_at() -> list[calendar_leases.Wanted]:
@@ -209,7 +249,7 @@ To talk to it, in another terminal:
     export OS_AUTH_TYPE=none OS_ENDPOINT={ironic.url}
     alias baremetal={baremetal}
     baremetal node list
-    baremetal reservation create node-3 node-4
+    baremetal reservation create node-0 node-1
     baremetal reservation host import --all
     baremetal reservation lease create mine --hosts 2 --duration 1h
     baremetal reservation lease plan mine --wait

@@ -541,8 +541,8 @@ def node_of(body: Mapping[str, Any]) -> mirrored_node.Node:
     extra = body.get('extra') or {}
     properties = body.get('properties') or {}
     return mirrored_node.Node(
-        uuid=body['uuid'], name=body.get('name'),
-        resource_class=body.get('resource_class'),
+        uuid=body['uuid'], name=_text(body.get('name')),
+        resource_class=_text(body.get('resource_class')),
         traits=frozenset(body.get('traits') or ()),
         provision_state=body.get('provision_state'),
         instance_uuid=body.get('instance_uuid'),
@@ -551,10 +551,24 @@ def node_of(body: Mapping[str, Any]) -> mirrored_node.Node:
         # "baremetal node set --extra reservable=false" writes the string.
         reservable=strutils.bool_from_string(extra.get(RESERVABLE, True),
                                              default=True),
-        owner=body.get('owner'), lessee=body.get('lessee'),
+        owner=_text(body.get('owner')), lessee=_text(body.get('lessee')),
         powered=body.get('power_state') is not None,
         parent_node=body.get('parent_node') or None,
         enrolled_at=body.get('created_at'), health=body.get('health'),
         properties=tuple((key, said) for key in _PROPERTIES
-                         if properties.get(key) is not None
-                         and len(said := str(properties[key])) <= _LONGEST))
+                         if (said := _text(properties.get(key))) is not None
+                         and len(said) <= _LONGEST))
+
+
+def _text(value: object) -> str | None:
+    """Return a text of Ironic without characters that cannot be shown.
+
+    Ironic takes any, also from a lessee: PostgreSQL stores no NUL, and a
+    terminal obeys an escape sequence.
+    """
+    if value is None:
+        return None
+    text = str(value)
+    return text if text.isprintable() else ''.join(
+        each if each.isprintable() else '\N{REPLACEMENT CHARACTER}'
+        for each in text)

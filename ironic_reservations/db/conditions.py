@@ -173,7 +173,7 @@ def of_project(project_id: str | sa.BindParameter[str]) -> Condition:
 def closed(names: Collection[str], traits: Collection[str]) -> Condition:
     """Return the condition that the configuration closes a node to leases.
 
-    The equivalent is ``leasable.Rules.close``.
+    The equivalent is ``leasable.Rules.is_closed``.
 
     :param names: names and uuids of nodes.
     :param traits: each node with any of these is closed.

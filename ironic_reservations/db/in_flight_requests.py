@@ -195,6 +195,16 @@ def insert_ticket(connection: sa.Connection, booking: leases.NodeBooking,
         db_bookings.as_read([booking])).rowcount)
 
 
+def read_ticket_node(connection: sa.Connection, token: str) -> str | None:
+    """Return the node of a ticket, ``None`` if there is no such ticket."""
+    # SELECT node_uuid FROM in_flight_requests
+    #   WHERE token = ? AND state = 'issued'
+    return connection.execute(
+        sa.select(_p.node_uuid).where(
+            _p.token == token,
+            _p.state == in_flight.State.ISSUED.value)).scalar_one_or_none()
+
+
 def take_ticket(connection: sa.Connection, token: str, node_uuid: str,
                 act: str, now: datetime.datetime,
                 expires_at: datetime.datetime) -> bool:
@@ -293,40 +303,41 @@ def write_seen(connection: sa.Connection, row: in_flight.InFlight,
 
 
 def shown_elsewhere(connection: sa.Connection, reservation_uuid: str,
-                    token: str) -> bool:
+                    node_uuid: str, token: str) -> bool:
     """Return whether another request in flight has the same proof.
+
+    A request for another node has that of an earlier reservation.
 
     :param token: the token of the request that is not counted.
     """
     # SELECT id FROM in_flight_requests WHERE reservation_uuid = ?
-    #   AND token <> ? LIMIT 1
+    #   AND node_uuid = ? AND token <> ? LIMIT 1
     return connection.execute(
         sa.select(_p.id).where(_p.reservation_uuid == reservation_uuid,
-                               _p.token != token)
+                               _p.node_uuid == node_uuid, _p.token != token)
         .limit(1)).first() is not None
 
 
 def delete_settled(connection: sa.Connection,
-                   carried: Collection[tuple[str, str]]) -> None:
-    """Delete requests of allocations whose nodes have the instance.
-
-    :param carried: nodes with their instances.
-    """
-    # DELETE FROM in_flight_requests WHERE act IS NULL
-    #   AND (node_uuid, instance_uuid) IN ((?, ?), ...)
-    if carried:
+                   tokens: Collection[str]) -> None:
+    """Delete requests of allocations whose nodes have the instance."""
+    # DELETE FROM in_flight_requests WHERE act IS NULL AND token IN (...)
+    if tokens:
         connection.execute(sa.delete(tables.in_flight_requests).where(
-            _p.act.is_(None),
-            sa.tuple_(_p.node_uuid, _p.instance_uuid).in_(list(carried))))
+            _p.act.is_(None), _p.token.in_(tokens)))
 
 
-def read_instances(connection: sa.Connection) -> frozenset[tuple[str, str]]:
-    """Return the nodes and instances of allocations in flight."""
-    # SELECT node_uuid, instance_uuid FROM in_flight_requests
+def read_instances(connection: sa.Connection
+                   ) -> frozenset[tuple[str, str, str]]:
+    """Return the nodes, instances and tokens of allocations in flight.
+
+    A client may use the uuid of an allocation, its instance, again.
+    """
+    # SELECT node_uuid, instance_uuid, token FROM in_flight_requests
     #   WHERE instance_uuid IS NOT NULL
-    return frozenset((node, instance) for node, instance in
-                     connection.execute(
-                         sa.select(_p.node_uuid, _p.instance_uuid).where(
+    return frozenset((node, instance, token) for node, instance, token in
+                     connection.execute(sa.select(
+                         _p.node_uuid, _p.instance_uuid, _p.token).where(
                              _p.instance_uuid.is_not(None))))
 
 

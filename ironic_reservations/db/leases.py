@@ -111,14 +111,6 @@ def read(connection: sa.Connection,
         _BY_ID, {'ids': list(lease_ids)}))
 
 
-def read_of_reservation(connection: sa.Connection,
-                        reservation_id: str) -> list[leases.Lease]:
-    """Return the lease of a lease reservation, if it exists."""
-    # SELECT lease_id FROM lease_reservations WHERE id = ?
-    return read(connection, connection.scalars(
-        sa.select(_l.lease_id).where(_l.id == reservation_id)).all())
-
-
 def read_page(connection: sa.Connection, project_id: str | None,
               marker: leases.Lease | None, limit: int | None,
               ended_since: datetime.datetime | None = None,

@@ -735,14 +735,24 @@ def mark_stale(connection: sa.Connection, uuid: str,
 
 
 def replace_traits(connection: sa.Connection,
-                   nodes: Collection[mirrored_node.Node]) -> None:
-    """Replace the traits of nodes."""
-    # DELETE FROM node_traits WHERE node_uuid IN (...)
+                   nodes: Collection[mirrored_node.Node],
+                   now: datetime.datetime) -> None:
+    """Replace the traits of nodes.
+
+    :param now: the time of the query, for which :func:`update_facts` was
+        called; traits that came with newer facts are not overwritten.
+    """
     if not nodes:
         return
+    # SELECT uuid FROM nodes WHERE uuid IN (...) AND observed_at = ?
+    newest = connection.scalars(sa.select(_n.uuid).where(
+        _n.uuid.in_([node.uuid for node in nodes]),
+        _n.observed_at == now)).all()
+    # DELETE FROM node_traits WHERE node_uuid IN (...)
     connection.execute(sa.delete(tables.node_traits).where(
-        tables.node_traits.c.node_uuid.in_([node.uuid for node in nodes])))
-    insert_traits(connection, {node.uuid: node.traits for node in nodes})
+        tables.node_traits.c.node_uuid.in_(newest)))
+    insert_traits(connection, {node.uuid: node.traits for node in nodes
+                               if node.uuid in newest})
 
 
 def delete_node(connection: sa.Connection, uuid: str,

@@ -242,23 +242,21 @@ class Change:
     @property
     def all_of_leases(self) -> list[Write[leases.Lease]]:
         """The writes of all leases."""
-        return [cast(Write[leases.Lease], write) for write in self.writes
-                if isinstance(write.after or write.before, leases.Lease)]
+        return self._of(leases.Lease)
 
     @property
     def of_reservations(self) -> list[Write[node_reservation.Reservation]]:
         """The writes of reservations."""
-        return [cast(Write[node_reservation.Reservation], write)
-                for write in self.writes if isinstance(
-                    write.after or write.before,
-                    node_reservation.Reservation)]
+        return self._of(node_reservation.Reservation)
 
     @property
     def of_windows(self) -> list[Write[node_window.NodeWindow]]:
         """The writes of nodes in maintenance windows."""
-        return [cast(Write[node_window.NodeWindow], write)
-                for write in self.writes if isinstance(
-                    write.after or write.before, node_window.NodeWindow)]
+        return self._of(node_window.NodeWindow)
+
+    def _of(self, kind: type[_T]) -> list[Write[_T]]:
+        return [cast(Write[_T], write) for write in self.writes
+                if isinstance(write.after or write.before, kind)]
 
     @property
     def kinds(self) -> set[object]:
@@ -394,8 +392,8 @@ def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
         lost history may have contained the rows, and clients may have got
         these ids.
     :param memory: the memory of features, if it outlasts this request.
-    :param once: whether a plan without a change after a lost COMMIT shows that
-        the request was not carried out.
+    :param once: whether the change is planned only once: if its COMMIT was
+        lost and is not found, the outcome is unknown.
     :raises Contention: other requests changed the same nodes at each attempt.
     :raises OutcomeUnknown: the request may or may not have been carried out.
     :raises Obstacle: a feature cannot use a node.

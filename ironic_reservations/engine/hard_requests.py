@@ -48,10 +48,10 @@ def limits() -> budget.Limits:
     return _limits.get()
 
 
-def offers() -> budget.Limits:
+def unlock_offers() -> budget.Limits:
     """Return the limits for the offers that follow a refusal.
 
-    NOTE: some work of a request is kept for them.
+    NOTE: some work of a request was kept for them.
     """
     found = limits()
     if found.request is not None:

@@ -132,12 +132,12 @@ def _open(engine: Engine, nodes: Sequence[mirrored_node.Node],
             db_nodes.update_facts(connection, mirrored, asked_at)
             db_nodes.replace_traits(connection, [
                 node for node in mirrored
-                if node.traits != known[node.uuid].traits])
+                if node.traits != known[node.uuid].traits], asked_at)
             for node in new:
                 if node.uuid not in known:
                     db_nodes.insert_in_any_case(connection, node, asked_at)
             ids[:] = [db_hosts.insert(connection, node.uuid, now,
-                                      decided.close(node)) for node in new]
+                                      decided.is_closed(node)) for node in new]
             db_hosts.write_capabilities(connection, ids, capabilities, now)
         here = seen_module.of_nodes(known.values()).only(
             [node.uuid for node in mirrored])
@@ -275,7 +275,7 @@ def remove(engine: Engine, host_id: int) -> None:
     """
     def plan() -> change_module.Planned[None]:
         host = get(engine, host_id)
-        if (leasable.rules(engine.conf).open(host.node)
+        if (leasable.rules(engine.conf).is_always_open(host.node)
                 and host.node.provision_state != node_condition.GONE):
             raise errors.HostDecided(
                 f'Host {host_id} cannot be deleted, since all nodes are '

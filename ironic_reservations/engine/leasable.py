@@ -78,7 +78,7 @@ class Rules:
     names: frozenset[str] = frozenset()
     traits: frozenset[str] = frozenset()
 
-    def close(self, node: mirrored_node.Node) -> bool:
+    def is_closed(self, node: mirrored_node.Node) -> bool:
         """Return whether a node is closed.
 
         The equivalent in SQL is ``db.conditions.closed``.
@@ -87,10 +87,10 @@ class Rules:
             node.uuid in self.names or (node.name or '') in self.names
             or not self.traits.isdisjoint(node.traits))
 
-    def open(self, node: mirrored_node.Node) -> bool:
+    def is_always_open(self, node: mirrored_node.Node) -> bool:
         """Return whether a node is always a host by the configuration."""
         return (self.everything and not node.compute
-                and not node.part_of_node and not self.close(node))
+                and not node.part_of_node and not self.is_closed(node))
 
 
 def rules(conf: cfg.ConfigOpts) -> Rules:

@@ -63,7 +63,7 @@ class _Rows:
     nodes: Mapping[str, mirrored_node.Node]
     reservations: Mapping[str, node_reservation.Reservation]
     busy: Mapping[str, datetime.datetime]
-    awaited: frozenset[tuple[str, str]]
+    awaited: frozenset[tuple[str, str, str]]
     hosts: frozenset[str] = frozenset()
 
 
@@ -108,10 +108,18 @@ def refresh_changed(engine: Engine) -> None:
     by the next :func:`refresh_all`.
     """
     asked_at = engine.clock()
-    for page in _ironic(engine).lately_changed():
+    pages = iter(_ironic(engine).lately_changed())
+    while True:
+        with engine.database.read() as connection:
+            # Before Ironic is asked: a later allocation of the same uuid is
+            # not the one that it shows.
+            awaited = db_in_flight.read_instances(connection)
+        page = next(pages, None)
+        if page is None:
+            return
         rows = _read_rows(engine, [node.uuid for node in page])
         changed = _write_facts(engine, rows, page, asked_at)
-        _close_allocations(engine, rows, page)
+        _close_allocations(engine, awaited, page)
         # These rows are newer than Ironic's answer, so nodes with a
         # reservation, for which the order matters, are read again.
         for node in page:
@@ -167,7 +175,7 @@ def _apply(engine: Engine, rows: _Rows,
         held = _unsettled(rows, node)
         if held is not None:
             _settle(engine, rows, held, node)
-    _close_allocations(engine, rows, nodes)
+    _close_allocations(engine, rows.awaited, nodes)
 
 
 def _unsettled(rows: _Rows, node: mirrored_node.Node
@@ -184,10 +192,12 @@ def _unsettled(rows: _Rows, node: mirrored_node.Node
     return held
 
 
-def _close_allocations(engine: Engine, rows: _Rows,
+def _close_allocations(engine: Engine,
+                       awaited: Collection[tuple[str, str, str]],
                        nodes: Collection[mirrored_node.Node]) -> None:
-    bound = rows.awaited & {(node.uuid, node.instance_uuid) for node in nodes
-                            if node.instance_uuid is not None}
+    shown = {(node.uuid, node.instance_uuid) for node in nodes}
+    bound = {token for uuid, instance, token in awaited
+             if (uuid, instance) in shown}
     if bound:
         with engine.database.write() as connection:
             db_in_flight.delete_settled(connection, bound)
@@ -235,7 +245,7 @@ def write_known(engine: Engine, before: Mapping[str, mirrored_node.Node],
     if known:
         with engine.database.write() as connection:
             db_nodes.update_facts(connection, known, asked_at)
-            db_nodes.replace_traits(connection, other_traits)
+            db_nodes.replace_traits(connection, other_traits, asked_at)
             db_lease_work.wake(connection, changed & {*hosts},
                                engine.clock())
     return changed

@@ -72,22 +72,24 @@ class HolderActs:
                 raise _maintenance_of_lent(node)
         if admitted.lease_reservation_id is not None:
             with self.closed_if_lost(admitted):
-                acted.write(self._engine, admitted.node_uuid, acts)
+                acted.write(self._engine, admitted.node_uuid, acts,
+                            judged=admitted.holder)
         elif admitted.reservation_uuid is not None:
             left = [name for name in acts if name not in handovers.DEPLOYING]
             if not left:
                 return
             with self.closed_if_lost(admitted):
                 self.record(node.uuid, left, self.actor(
-                    node, admitted.reservation_uuid), held=True,
+                    node, admitted.reservation_uuid), admitted.holder,
                     in_flight=True)
 
     def record(self, node_uuid: str, acts: Collection[str],
-               actor: protection.Actor, held: bool,
+               actor: protection.Actor, judged: str | None,
                in_flight: bool = False) -> handovers.Handover | None:
         """Write an act of the holder of a node, before it reaches Ironic.
 
-        :param held: whether the node had a holder when it was last read.
+        :param judged: the holder for whom the act was allowed; ``None``: it
+            is allowed in any case.
         :param in_flight: whether the node is kept for the request.
         :returns: the handover; ``None``: it is not an act of a holder.
         """
@@ -106,7 +108,8 @@ class HolderActs:
         # out, or neither happens.
         within = 0 if in_flight else protect.FRESH + 1 + (
             self._engine.conf.guard.rpc_timeout)
-        return acted.write(self._engine, node_uuid, acts, within, held)
+        return acted.write(self._engine, node_uuid, acts, within,
+                           judged is not None, judged)
 
     @contextlib.contextmanager
     def closed_if_lost(self, admitted: admission.InFlightRequest

@@ -208,9 +208,9 @@ class Protected:
                 for uuid in sorted(uuids)]
         return None, self.pass_judged(
             Judged(f'{kind} {asked.ident}',
-                    min((one.deadline for one in each), default=math.inf),
-                    recorded=tuple(found for one in each
-                                   for found in one.recorded)),
+                   min((one.deadline for one in each), default=math.inf),
+                   recorded=tuple(found for one in each
+                                  for found in one.recorded)),
             inward.rebuilt(environ, path, body=document))
 
     def pass_judged(self, judged: Judged,
@@ -228,11 +228,11 @@ class Protected:
                    request: wsgi.Environ) -> wsgi.Answer:
         """Have Ironic take a node from its holder, for an administrator."""
         deadline = self._engine.timer() + protect.FRESH
-        handover = self.holders.record(node.uuid, recorded, actor, held=False)
+        handover = self.holders.record(node.uuid, recorded, actor, None)
         return self.pass_judged(
             Judged(f'node {node.uuid}',
-                    math.inf if handover is None else deadline,
-                    recorded=() if handover is None else (handover,)),
+                   math.inf if handover is None else deadline,
+                   recorded=() if handover is None else (handover,)),
             self.holders.of_holder(node, handover, recorded, request))
 
     def patch(self, environ: wsgi.Environ, node: callers.Node,
@@ -326,11 +326,11 @@ class Protected:
                     raise
                 return inward.call(self._app, request)
             handover, sent = None, request
-            if admitted.held:
+            if admitted.holder is not None:
                 with self.holders.closed_if_lost(admitted):
                     handover = self.holders.record(
-                        node.uuid, recorded, asked.actor, held=True,
-                        in_flight=True)
+                        node.uuid, recorded, asked.actor,
+                        admitted.holder, in_flight=True)
                     sent = self.holders.of_holder(node, handover, recorded,
                                                    request)
             if also is not None:
@@ -344,7 +344,7 @@ class Protected:
         # node.
         return self._failed.limited(
             node, None, change,
-            lambda: any(admitted.held for admitted in kept))
+            lambda: any(admitted.holder is not None for admitted in kept))
 
     def _judge(self, environ: wsgi.Environ, node_uuid: str,
                acts: Collection[node_acts.Act],
@@ -378,17 +378,17 @@ class Protected:
         actor = self.holders.actor(node, proof)
         # Nothing puts back a change that is made while the node is put back.
         protect.check(view, protect.ChangeRequest(
-            actor, not self.acts.isdisjoint(acts) or view.put_back,
+            actor, not self.acts.isdisjoint(acts) or view.being_put_back,
             not node_acts.FREES.isdisjoint(acts)))
         handover = self.holders.record(
             node_uuid, holder_acts.acts_of_holder(view, actor, recorded),
-            actor, held=True) if view.held else None
+            actor, view.holder) if view.held else None
         own = proof if view.shows(proof) else None
         if handover is not None:
             return Judged(what, deadline, recorded=(handover,), proof=own)
         # An administrator may do this, regardless of the holder of the node.
         return Judged(what, math.inf if actor.administers else deadline,
-                       proof=own)
+                      proof=own)
 
     def _seen(self, environ: wsgi.Environ, node_uuid: str,
               stranger: callers.Node | None) -> callers.Node:

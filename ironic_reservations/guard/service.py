@@ -24,6 +24,7 @@ from oslo_config import cfg
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import in_process
+from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.guard import identity
 
 _GROUP = 'ironic'
@@ -60,15 +61,22 @@ class Authenticated:
              body: Any = None) -> tuple[int, Any]:
         """Send a request.
 
-        :raises IronicUnavailable: Keystone gave no token.
+        :raises IronicUnavailable: Keystone gave no token, or a request with a
+            ticket needs a new one.
         """
         answer = self._transport.send(method, path,
                                       {**headers, **self._own()}, body)
-        if answer[0] == 401 and self._auth is not None and (
-                self._auth.invalidate()):
-            return self._transport.send(method, path,
-                                        {**headers, **self._own()}, body)
-        return answer
+        if (answer[0] != 401 or self._auth is None
+                or not self._auth.invalidate()):
+            return answer
+        if ironic_client.TICKET_HEADER in headers:
+            # The gate has used the ticket up by now.
+            raise errors.IronicUnavailable(
+                'The token of the user of [ironic] is not valid any more, so '
+                'nothing was changed. The change is tried again with a new '
+                'one.')
+        return self._transport.send(method, path,
+                                    {**headers, **self._own()}, body)
 
     def _own(self) -> dict[str, str]:
         if self._auth is None:

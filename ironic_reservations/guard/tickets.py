@@ -42,6 +42,9 @@ _DEEPEST = 25
 _NODE = re.compile(r'/v1/nodes/(?P<uuid>[0-9a-f-]{36})'
                    r'(?:(?P<below>/states/[a-z_]+|/maintenance|/vmedia|/traits'
                    r'|/management/boot_device|/vifs)(?:(?<=/vifs)/[^/]+)?)?')
+#: Objects below a node: none of these paths names the node.
+_BELOW = re.compile(r'/v1/(?:ports|portgroups|volume/connectors'
+                    r'|volume/targets)(?P<one>/[0-9a-f-]{36})?')
 _TARGETS = {'deleted': in_flight.Act.UNDEPLOY, 'abort': in_flight.Act.ABORT,
             'manage': in_flight.Act.MANAGE, 'provide': in_flight.Act.PROVIDE}
 #: Requests that restore a setting of a node.
@@ -89,10 +92,8 @@ class Gate:
         """
         raw = inward.read_body(environ, _MAX_BODY)
         body = bodies.read_json(raw, _DEEPEST) if raw else None
-        match = _NODE.fullmatch(environ.get('PATH_INFO', ''))
-        uuid = match['uuid'] if match else ''
-        act = None if match is None else _act(
-            environ['REQUEST_METHOD'], match['below'], body)
+        uuid, act = _asked(environ['REQUEST_METHOD'],
+                           environ.get('PATH_INFO', ''), body)
         admitted = tickets.take(self.engine, environ[inward.TICKET_KEY], uuid,
                                act)
         if act in permitted.ACTS:
@@ -145,6 +146,23 @@ class Gate:
                 'inside of Ironic for longer than [guard] in_flight_timeout. '
                 'Check which instance is deployed on the node.',
                 admitted.node_uuid)
+
+
+def _asked(method: str, path: str, body: Any
+           ) -> tuple[str | None, in_flight.Act | None]:
+    """Return the node and the act of a request.
+
+    :returns: the node is ``None`` where only the ticket knows it; the act is
+        ``None`` if no ticket can allow it.
+    """
+    below = _BELOW.fullmatch(path)
+    if below is not None:
+        return None, (in_flight.Act.PUT_BACK if method in (
+            ('POST',) if below['one'] is None else ('PATCH', 'DELETE'))
+            else None)
+    match = _NODE.fullmatch(path)
+    return (None, None) if match is None else (
+        match['uuid'], _act(method, match['below'], body))
 
 
 def _act(method: str, below: str | None,

@@ -49,14 +49,13 @@ class Correction:
     later: bool = False
 
     @property
-    def act(self) -> in_flight.Act | None:
-        """The act of its ticket; ``None``: it needs no ticket.
+    def act(self) -> in_flight.Act:
+        """The act of its ticket.
 
-        A path of the API contains the uuid of a volume or a port, so that a
-        late request changes no other object.
+        An object below a node keeps its uuid when the node gets its next
+        holder, so that a late request for it would change what that one made
+        of it.
         """
-        if self.path.startswith('/'):
-            return None
         return (in_flight.Act.CLEAR_MAINTENANCE
                 if self.path == handovers.MAINTENANCE
                 else in_flight.Act.PUT_BACK)

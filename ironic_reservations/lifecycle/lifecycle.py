@@ -47,7 +47,7 @@ KEEP = Verdict()
 
 
 def judge(reservation: node_reservation.Reservation,
-          node: mirrored_node.Node | None,
+          node: mirrored_node.Node,
           end_on_maintenance: bool = False) -> Verdict:
     """Decide the next state of a reservation from the state of its node.
 
@@ -58,12 +58,10 @@ def judge(reservation: node_reservation.Reservation,
     The result is valid only if no guarded request for the node was in flight
     since the reservation was read.
 
-    :param node: the node as Ironic shows it; ``None`` if it does not exist.
+    :param node: the node as Ironic shows it.
     :param end_on_maintenance: whether maintenance and retirement end an unused
         reservation.
     """
-    if node is None:
-        return Verdict(end=End.NODE_DELETED)
     free = (node.provision_state == node_condition.AVAILABLE
             and node.instance_uuid is None)
     match reservation.state:

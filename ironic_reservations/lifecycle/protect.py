@@ -52,7 +52,7 @@ def judge(actor: Actor, view: host_view.HostView,
     if actor.administers:
         return admit.Verdict.FREE
     held, lease = view.reservation, view.lease
-    if view.put_back:
+    if view.being_put_back:
         # A node that is being put back is freed anyway.
         return admit.Verdict.FREE if frees else admit.Verdict.LEASE_OVER
     if held is not None:

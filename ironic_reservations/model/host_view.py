@@ -71,14 +71,20 @@ class HostView:
             booking.over(self.now) for booking in there) else there[0]
 
     @property
-    def held(self) -> bool:
-        """Whether any holder may use the node."""
+    def holder(self) -> str | None:
+        """The uuid of the reservation or booking that may use the node."""
         reservation = self.reservation
-        return (self.lease is not None if reservation is None
-                else not reservation.over(self.now))
+        if reservation is not None:
+            return None if reservation.over(self.now) else reservation.uuid
+        return None if self.lease is None else self.lease.uuid
 
     @property
-    def put_back(self) -> bool:
+    def held(self) -> bool:
+        """Whether any holder may use the node."""
+        return self.holder is not None
+
+    @property
+    def being_put_back(self) -> bool:
         """Whether the node is being put back after a promise."""
         return not self.held and (self.reservation is not None
                                   or bool(self.present))

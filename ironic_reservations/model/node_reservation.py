@@ -62,22 +62,23 @@ class Reservation:
     @property
     def suspended(self) -> str | None:
         """The reason why an unused reservation is suspended, or ``None``."""
-        return self.unusable if self.state is State.RESERVED else None
+        return self.unusable if self.unused else None
 
     @property
-    def expires(self) -> bool:
-        """Whether it keeps its node only until ``expires_at``."""
-        return self.state is State.RESERVED and not self.acted
+    def unused(self) -> bool:
+        """Whether no deploy has used it, so that it ends at ``expires_at``."""
+        return self.state is State.RESERVED
 
     def live(self, now: datetime.datetime) -> bool:
-        """Return whether the reservation keeps its node at an instant."""
-        return not self.expires or self.expires_at > now
+        """Return whether the reservation keeps its node at an instant.
+
+        A node on which its holder has acted is kept until it is put back.
+        """
+        return self.acted or not self.unused or self.expires_at > now
 
     def over(self, now: datetime.datetime) -> bool:
         """Return whether it is over, and keeps its node to be put back."""
-        return (self.acted and self.state is State.RESERVED
-                and self.expires_at <= now)
-
+        return self.acted and self.unused and self.expires_at <= now
     def same(self, other: Reservation) -> bool:
         """Return whether this is a later version of another one.
 

@@ -45,3 +45,7 @@ baremetal reservation show $reservation --fields state expires_at
 # begin free
 baremetal node undeploy node-0 --wait 120
 # end free
+
+# begin listed
+baremetal node list --provision-state available --unassociated
+# end listed

@@ -111,8 +111,8 @@ def new_hosts(document: Any) -> NewHosts:
                 f'{key}: a name of 1 to {_MAX_NAME} printable characters is '
                 f'expected, not {basic.shown(value)}.')
     return NewHosts(name, resource_class, {
-        key: _capability(key, value) for key, value in extras.items()
-        if value is not None or not _checked(key)})
+        key: text for key, value in extras.items()
+        if (text := _capability(key, value)) is not None})
 
 
 def host_changes(document: Any) -> tuple[dict[str, str | None], bool | None]:
@@ -132,8 +132,7 @@ def host_changes(document: Any) -> tuple[dict[str, str | None], bool | None]:
             reservable = basic.to_truth(changes.pop('reservable'))
         except ValueError as exc:
             raise errors.InvalidValue(f'reservable: {exc}.') from exc
-    return {key: None if value is None and _checked(key)
-            else _capability(key, value)
+    return {key: _capability(key, value)
             for key, value in changes.items()}, reservable
 
 
@@ -144,8 +143,10 @@ def _object(document: Any) -> dict[str, Any]:
     return document
 
 
-def _capability(key: str, value: Any) -> str:
-    _checked(key)
+def _capability(key: str, value: Any) -> str | None:
+    _check(key)
+    if value is None:
+        return None
     if isinstance(value, bool):
         # Blazar's samples have this word.
         value = str(value)
@@ -165,7 +166,7 @@ def _capability(key: str, value: Any) -> str:
     return value
 
 
-def _checked(key: str) -> bool:
+def _check(key: str) -> None:
     if len(key) > _MAX_KEY:
         # These are Blazar's words, which its clients know.
         raise errors.InvalidValue(
@@ -179,4 +180,3 @@ def _checked(key: str) -> bool:
         raise errors.InvalidValue(
             f'{key} is an attribute that every host has. Choose another name '
             'for the capability.')
-    return True

@@ -38,7 +38,7 @@ from ironic_reservations.engine import change
 from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen
-from ironic_reservations.engine.in_flight import uncertain
+from ironic_reservations.engine.in_flight import conductors
 from ironic_reservations.model import handovers
 from ironic_reservations.model import leases
 
@@ -46,7 +46,7 @@ LOG = log.getLogger(__name__)
 
 
 def write(engine: Engine, node_uuid: str, acts: Collection[str],
-          within: float = 0, held: bool = True
+          within: float = 0, held: bool = True, judged: str | None = None
           ) -> handovers.Handover | None:
     """Write acts of the holder of a node, before they reach Ironic.
 
@@ -54,6 +54,8 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
     :param within: the seconds after which Ironic has carried out the request,
         or never will; 0: a request in flight shows the outcome.
     :param held: whether the node had a holder when it was last read.
+    :param judged: the holder for whom the acts were allowed, as in
+        :attr:`.HostView.holder`; ``None``: they are allowed in any case.
     :returns: the handover; ``None``: the node has and had no holder, or it is
         only deployed or undeployed for a reservation.
     :raises IronicUnavailable: the node could not be read.
@@ -61,15 +63,12 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
     :raises Contention: other requests changed the node at each attempt, or its
         holder has just lost it.
     """
-    documents: dict[frozenset[str], handovers.Document | None] = {}
+    # What was read from Ironic for one holder is of no use for the next one.
+    holders = [] if judged is None else [judged]
     parts = handovers.parts_of(acts)
     enrolled_at = functools.cache(
         functools.partial(_enrolled_at, engine, node_uuid))
-
-    def read(wanted: frozenset[str]) -> handovers.Document | None:
-        if wanted not in documents:
-            documents[wanted] = _read(engine, node_uuid, wanted)
-        return documents[wanted]
+    read = functools.cache(functools.partial(_read, engine, node_uuid))
 
     def as_lent(known: handovers.Handover) -> handovers.Handover:
         if (known.document is None or handovers.DEPLOYING.issuperset(acts)
@@ -92,21 +91,26 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
                 node_uuid)
         reserved = view.reservation
         booking = view.lease
-        holder = reserved or booking
-        if holder is None or reserved is not None and reserved.over(now):
-            if holder is not None or view.present or held:
+        holder = view.holder
+        if holder is None:
+            if view.being_put_back or held:
                 # NOTE: the end has read the acts by now.
                 raise errors.Contention(
                     f'The reservation or lease that had node {node_uuid} has '
                     'just ended, so nothing was done to it.')
             return change.Planned(None)
-        known = (before if before is not None
-                 and before.holder == holder.uuid else None)
+        holders.append(holder)
+        if holder != holders[0]:
+            raise errors.Contention(
+                f'Node {node_uuid} has just passed to another reservation or '
+                'lease, so nothing was done to it; try again.')
+        known = (before if before is not None and before.holder == holder
+                 else None)
         if (reserved is not None and known is None
                 and handovers.DEPLOYING.issuperset(acts)):
             return change.Planned(None)
         if known is None:
-            after = handovers.first(node_uuid, holder.uuid, read(parts), acts,
+            after = handovers.first(node_uuid, holder, read(parts), acts,
                                     settles_at, not within)
         else:
             after = as_lent(known).after(acts, settles_at, not within)
@@ -154,7 +158,7 @@ def _enrolled_at(engine: Engine, node_uuid: str) -> str | None:
 
 
 def _read(engine: Engine, node_uuid: str,
-          parts: Collection[str]) -> handovers.Document | None:
+          parts: frozenset[str]) -> handovers.Document | None:
     return _ironic(engine, node_uuid).document(node_uuid, parts)
 
 
@@ -224,7 +228,7 @@ def ask(engine: Engine, ironic: ironic_client.Ironic,
     """
     ironic.ask_conductor(handover.node_uuid)
     settles_at = engine.clock() + datetime.timedelta(
-        seconds=uncertain.BETWEEN_CHECKS)
+        seconds=conductors.BETWEEN_CHECKS)
     with engine.database.write() as connection:
         db_handovers.update(connection, handover, dataclasses.replace(
             handover, settles_at=settles_at, settled=True))

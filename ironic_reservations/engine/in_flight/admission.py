@@ -75,8 +75,8 @@ class InFlightRequest:
     :ivar lease_reservation_id: the lease reservation that was shown.
     :ivar instance_uuid: the uuid of an allocation.
     :ivar uses: whether a lease uses its node if this request succeeds.
-    :ivar held: for a change, whether the node has a holder; a node that is
-        being put back has none.
+    :ivar holder: the reservation or booking that was shown, or for a change,
+        that has the node; a node that is being put back has none.
     """
 
     token: str
@@ -87,7 +87,7 @@ class InFlightRequest:
     lease_reservation_id: str | None = None
     instance_uuid: str | None = None
     uses: bool = False
-    held: bool = False
+    holder: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -174,7 +174,8 @@ def admit(
                          view.next_change,
                          starting=unbound(view.bookings, ident),
                          lease_reservation_id=ident,
-                         uses=act is planner_admit.Act.USE)
+                         uses=act is planner_admit.Act.USE,
+                         holder=view.holder)
         proven = verdict is planner_admit.Verdict.PROVEN
         if act.lasts and view.next_lease is not None:
             permitted()
@@ -186,7 +187,7 @@ def admit(
                                                         provision_state=None),
                      view.row if proven else None, None, now, deadline,
                      view.next_change, void=None if proven else view.row,
-                     room=room)
+                     room=room, holder=view.holder if proven else None)
     return let_through(engine, plan)
 
 
@@ -254,7 +255,7 @@ def begin(engine: Engine, node: mirrored_node.Node,
           starting: Collection[leases.NodeBooking] = (),
           lease_reservation_id: str | None = None,
           act: str | None = None, uses: bool = False,
-          had: bool = False) -> change.Planned[InFlightRequest]:
+          holder: str | None = None) -> change.Planned[InFlightRequest]:
     """Return a request that is let through, and the change that does so.
 
     :param node: the node as the decision saw it.
@@ -270,14 +271,14 @@ def begin(engine: Engine, node: mirrored_node.Node,
     :param starting: bookings that this first use binds.
     :param act: :data:`.in_flight.CHANGE` for a change that uses no node.
     :param uses: see :class:`InFlightRequest`.
-    :param had: see ``held`` of :class:`InFlightRequest`.
+    :param holder: see :class:`InFlightRequest`.
     """
     token = str(uuid_module.uuid4())
     first = (shown is not None
              and shown.state is node_reservation.State.RESERVED)
     through = InFlightRequest(
         token, node.uuid, deadline, None if shown is None else shown.uuid,
-        first, lease_reservation_id, instance_uuid, uses, had)
+        first, lease_reservation_id, instance_uuid, uses, holder)
     rests_on = seen.picked(node, confirmed)
     opening = change.Change(
         now, (difference.Difference(rests_on) if room is None
@@ -534,15 +535,14 @@ def _close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
             known = db_nodes.read_nodes(
                 connection, (admitted.node_uuid,), with_traits=False
             ).get(admitted.node_uuid)
-            held = (None if admitted.reservation_uuid is None else
-                    db_reservations.read_by_uuid(connection,
-                                                 admitted.reservation_uuid))
+            held = _shown_reservation(connection, admitted)
             after = None if held is None or gone else _settled(
                 admitted, held, succeeded, node)
             if (after is not None
                     and after.state is node_reservation.State.RESERVED
                     and db_in_flight.shown_elsewhere(
-                        connection, after.uuid, admitted.token)):
+                        connection, after.uuid, after.node_uuid,
+                        admitted.token)):
                 after = None
         if known is None:
             return change.Planned(not gone)
@@ -571,6 +571,21 @@ def _close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
                 after, updated_at=now), change.Cause.USED)]
         return change.Planned(True, closing)
     return change.carry_out(engine, plan)
+
+
+def _shown_reservation(connection: sa.Connection, admitted: InFlightRequest
+                       ) -> node_reservation.Reservation | None:
+    """Return the reservation that was shown, ``None`` if it is gone.
+
+    A client may have used its uuid again meanwhile, but only on another node:
+    this one has been kept for the request.
+    """
+    if admitted.reservation_uuid is None:
+        return None
+    found = db_reservations.read_by_uuid(connection,
+                                         admitted.reservation_uuid)
+    return (None if found is None or found.node_uuid != admitted.node_uuid
+            else found)
 
 
 def _settled(admitted: InFlightRequest, held: node_reservation.Reservation,

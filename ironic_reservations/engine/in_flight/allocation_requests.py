@@ -94,7 +94,8 @@ def hold(engine: Engine, request: pick.NodeRequest,
             return _hold_leased(engine, request, sees, observer, now, deadline,
                                 mine)
         if held is None or node is None or view is None or not (
-                held.live(now) and bearer.may_show(held.project_id)) or (
+                held.live(now) and not held.over(now)
+                and bearer.may_show(held.project_id)) or (
                 request.node_uuids is not None
                 and held.node_uuid not in request.node_uuids):
             raise errors.ProofInvalid(

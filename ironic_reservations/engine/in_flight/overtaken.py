@@ -141,7 +141,8 @@ def settle_allocation(engine: Engine,
             return
         holder.report(engine)
         try:
-            # This needs no ticket: no other allocation ever has this uuid.
+            # This needs no ticket: Ironic has one allocation of a uuid at a
+            # time, and only the client that chose the uuid uses it again.
             engine.ironic.delete_allocation(instance)
         except (ironic_client.Refused, errors.IronicUnavailable) as exc:
             LOG.error('The allocation %s could not be deleted: %s', instance,
@@ -236,8 +237,8 @@ def _report(engine: Engine, view: host_view.HostView, what: str) -> None:
         engine.announcer.notify(announce.UPDATE, held, announce.OVERTAKEN)
     elif view.lease is not None:
         with engine.database.read() as connection:
-            found = db_leases.read_of_reservation(
-                connection, view.lease.reservation_id)
+            found = db_leases.read_of_reservations(
+                connection, (view.lease.reservation_id,))
         for lease in found:
             engine.announcer.notify_lease(announce.LEASE_UPDATE, lease,
                                           announce.OVERTAKEN)

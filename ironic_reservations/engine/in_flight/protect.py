@@ -138,7 +138,7 @@ def keep(engine: Engine, node_uuid: str,
             engine,
             node or mirrored_node.Node(node_uuid, provision_state=None), None,
             None, now, deadline, view.next_change, view.void,
-            act=in_flight.CHANGE, had=of(view, asked).held)
+            act=in_flight.CHANGE, holder=of(view, asked).holder)
     return admission.let_through(engine, plan)
 
 

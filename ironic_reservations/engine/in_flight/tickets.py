@@ -138,24 +138,31 @@ def _warn_unguarded() -> None:
             'at an API with the middleware.')
 
 
-def take(engine: Engine, token: str, node_uuid: str,
+def take(engine: Engine, token: str, node_uuid: str | None,
          act: in_flight.Act | None) -> admission.InFlightRequest:
     """Use a ticket up.
 
+    :param node_uuid: the node that the request names; ``None``: the request
+        names an object below it.
     :param act: the act of the request that shows it; ``None``: an act for
         which no ticket is valid.
     :raises TicketInvalid: the ticket is not for this act, or not valid now.
     """
     deadline = admission.send_deadline(engine)
+    if node_uuid is None and act is not None:
+        with engine.database.read() as connection:
+            node_uuid = db_in_flight.read_ticket_node(connection, token)
 
     def attempt() -> bool:
+        if act is None or node_uuid is None:
+            return False
         now = engine.clock()
         with engine.database.write() as connection:
-            return act is not None and db_in_flight.take_ticket(
+            return db_in_flight.take_ticket(
                 connection, token, node_uuid, act.value, now,
                 now + datetime.timedelta(
                     seconds=engine.conf.guard.in_flight_timeout))
-    if not retry.until_committed(attempt):
+    if node_uuid is None or not retry.until_committed(attempt):
         raise errors.TicketInvalid(
             f'The ticket in the header {ironic_client.TICKET_HEADER} is '
             'unknown, void, used, or was issued for something else. Only the '

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 import datetime
 
 from oslo_log import log
@@ -42,6 +43,9 @@ LOG = log.getLogger(__name__)
 BETWEEN_CHECKS = conductors.BETWEEN_CHECKS
 #: How many requests are read at once. A lost history leaves one for each node.
 _PAGE = 1000
+#: How many nodes in a row Ironic may fail to show: each may take a whole
+#: time-out, and one that it always fails to show must not be in the way.
+_FAILED = 3
 
 
 class Uncertain:
@@ -51,6 +55,8 @@ class Uncertain:
         self._engine = engine
         self._ironic = ironic
         self._waits: dict[int, str] = {}
+        #: The requests for whose nodes Ironic failed in the last pass.
+        self._failed: set[int] = set()
         self._listed = listed.Listed(engine, ironic)
         self._conductors = conductors.Conductors(engine, ironic)
 
@@ -60,11 +66,18 @@ class Uncertain:
 
         :param continues: called before each request; ``False`` ends the pass.
         :raises DatabaseUnavailable: the database does not answer.
+        :raises IronicUnavailable: Ironic does not answer.
         """
         self._conductors = conductors.Conductors(self._engine, self._ironic)
         waits: dict[int, str] = {}
-        rows = [*self._overdue()]
-        done = self._listed.settle(rows, self._conductors, continues)
+        rows = sorted(self._overdue(), key=lambda row: row.id in self._failed)
+        self._failed, in_a_row = set(), 0
+        done: Mapping[int, str | None] = {}
+        try:
+            done = self._listed.settle(rows, self._conductors, continues)
+        except errors.IronicUnavailable as exc:
+            LOG.warning('Ironic does not list its nodes, so they are read one '
+                        'by one: %s', exc)
         for row in rows:
             if not continues():
                 return
@@ -75,6 +88,14 @@ class Uncertain:
                 LOG.debug('Node %s is looked at again: %s', row.node_uuid,
                           exc)
                 continue
+            except errors.IronicUnavailable as exc:
+                self._failed.add(row.id)
+                in_a_row += 1
+                if in_a_row == _FAILED:
+                    raise
+                why = str(exc)
+            else:
+                in_a_row = 0
             if why is not None:
                 waits[row.id] = why
                 # The warning is logged once for each cause.

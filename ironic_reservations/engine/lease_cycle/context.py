@@ -63,7 +63,7 @@ class Outcome:
     :ivar lease: the lease as it was written; ``None``: it has to be read.
     :ivar closer: whether the step has made progress, so that the next attempt
         comes soon.
-    :ivar until: the latest end of an obstacle, if known.
+    :ivar until: the earliest end of an obstacle, if known.
     :ivar polled: whether an obstacle may end without making the lease due, so
         that the step has to be tried often.
     :ivar unsure: whether an obstacle is the unknown outcome of a request; its
@@ -98,6 +98,7 @@ class Context:
     :ivar due_at: the time at which the lease was due when it was claimed.
     :ivar holds: returns whether this worker still has the lease.
     :ivar claimed_by: the claim on the lease, as in its row.
+    :ivar attempts: how often in a row the lease had to wait before.
     :ivar searched: the bookings, with their nodes, for which another node was
         searched.
     :ivar memory: the memory of features between the steps.
@@ -108,6 +109,7 @@ class Context:
     due_at: datetime.datetime
     holds: Callable[[], bool]
     claimed_by: str = ''
+    attempts: int = 0
     searched: set[tuple[int, str]] = dataclasses.field(
         default_factory=set)
     memory: feature.Memory = dataclasses.field(default_factory=dict)
@@ -119,6 +121,16 @@ class Context:
         """Ask each feature, and return all their answers."""
         return {key: value for each in self.engine.features
                 for key, value in question(each).items()}
+
+    def in_turn(self, bookings: Sequence[leases.NodeBooking]
+                ) -> Sequence[leases.NodeBooking]:
+        """Return bookings, with another one first at each attempt.
+
+        A step asks no further if Ironic fails to show a node; one that it
+        always fails to show must not keep the others.
+        """
+        first = self.attempts % max(len(bookings), 1)
+        return (*bookings[first:], *bookings[:first])
 
     @property
     def ironic(self) -> ironic_client.Ironic:
@@ -177,15 +189,10 @@ class Context:
         :raises Refused: Ironic refuses the correction now.
         """
         ironic = self.ironic
-
-        def call(token: str | None) -> None:
-            ironic.put_back(booking.node_uuid, correction.method,
-                            correction.path, correction.body, token)
-        if correction.act is None:
-            self._check_conductor(booking.node_uuid)
-            call(None)
-        else:
-            self._send(booking, correction.act, call)
+        self._send(booking, correction.act,
+                   lambda token: ironic.put_back(
+                       booking.node_uuid, correction.method, correction.path,
+                       correction.body, token))
 
     def _send(self, booking: leases.NodeBooking, act: in_flight.Act,
               call: Callable[[str], None]) -> None:

@@ -110,7 +110,7 @@ class _Progress:
     :ivar begun: bookings whose handover was begun in this step.
     :ivar flag: whether a node needs the operator.
     :ivar again: whether to repeat the step at once.
-    :ivar until: the latest end of an obstacle.
+    :ivar until: the earliest end of an obstacle.
     :ivar polled: whether the mirror does not show the end of an obstacle.
     :ivar unsure: whether the outcome of a request is unknown.
     """
@@ -153,10 +153,10 @@ def reclaim(context: lease_context.Context,
     found.polled = bool(kept)
     waiting = {each.id for each in lease.reservations
                if each.instances is not None and each.id in kept}
-    for booking in lease.bookings:
-        if (booking.state is not leases.BookingState.ENDING
-                or booking.reservation_id in waiting):
-            continue
+    for booking in context.in_turn([
+            each for each in lease.bookings
+            if each.state is leases.BookingState.ENDING
+            and each.reservation_id not in waiting]):
         mirrored = known.get(booking.node_uuid)
         if mirrored is not None and mirrored.compute:
             # Its share of the compute host has been withdrawn above.

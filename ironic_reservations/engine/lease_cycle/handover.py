@@ -56,6 +56,11 @@ def begin(engine: Engine, booking: leases.NodeBooking) -> handovers.Handover:
     made = handovers.first(booking.node_uuid, booking.uuid, None, (),
                            engine.clock())
     with engine.database.write() as connection:
+        # The row of a reservation that is over may be left.
+        left = db_handovers.read(connection, (booking.node_uuid,)).get(
+            booking.node_uuid)
+        if left is not None and left.holder != booking.uuid:
+            db_handovers.delete_of_node(connection, left)
         db_handovers.insert(connection, made)
     return made
 

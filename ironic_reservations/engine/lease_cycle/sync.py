@@ -63,11 +63,13 @@ def _keep_lessee(context: lease_context.Context,
     with context.engine.database.read() as connection:
         known = db_nodes.read_nodes(connection, given, with_traits=False)
     waits = []
-    for uuid, node in known.items():
-        if lease_cycle.lacks_lessee(given[uuid], node):
-            why = _write_lessee(context, given[uuid])
-            if why is not None:
-                waits.append(lease_context.about(node, uuid, why))
+    for booking in context.in_turn([
+            given[uuid] for uuid, node in sorted(known.items())
+            if lease_cycle.lacks_lessee(given[uuid], node)]):
+        why = _write_lessee(context, booking)
+        if why is not None:
+            uuid = booking.node_uuid
+            waits.append(lease_context.about(known[uuid], uuid, why))
     return lease_context.Outcome(waits=tuple(waits), polled=bool(waits))
 
 
@@ -109,7 +111,7 @@ def sync(engine: Engine, claim: db_lease_work.Claim,
         or until it ends.
     """
     context = lease_context.Context(engine, claim.id, claim.due_at,
-                                    holds, claim.token)
+                                    holds, claim.token, claim.attempts)
     outcome = lease_context.Outcome()
     attempts = claim.attempts
     for _ in range(_ROUNDS):

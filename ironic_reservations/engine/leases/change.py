@@ -17,6 +17,8 @@ from __future__ import annotations
 import datetime
 
 from ironic_reservations import errors
+from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import earlier
@@ -110,7 +112,7 @@ class _Request:
                  rungs: ladder.Ladder, allowed: limits.Limits,
                  key: earlier.Key | None,
                  permitted: leases.Lease | None) -> None:
-        self._permitted = self._before = permitted
+        self._as_permitted = self._permitted = self._before = permitted
         self._key = key
         self._known = earlier.Earlier()
         self._engine = engine
@@ -151,7 +153,7 @@ class _Request:
 
     def _read(self, now: datetime.datetime) -> leases.Lease:
         """Return the lease, and store the results of earlier copies."""
-        before, self._permitted = self._permitted, None
+        before, self._permitted, self._before = self._permitted, None, None
         self._known = earlier.Earlier()
         # An answer to a copy of a request shows the change of the first one.
         if before is None or self._key is not None:
@@ -182,8 +184,20 @@ class _Request:
                 ).plan().result)
 
     def check_unserved(self, refusal: errors.ReservationError) -> None:
-        """Check that no copy of the refused request was served meanwhile."""
+        """Check that no copy of the refused request was served meanwhile.
+
+        :raises Conflict: a copy was served, or the lease has changed since the
+            caller was allowed to change it, so that it is planned again.
+        """
         self._known.check_unserved(self._engine, refusal)
+        lease = self._before
+        if lease is None or lease is not self._as_permitted:
+            return
+        # No commit shows that it is outdated.
+        with self._engine.database.snapshot() as connection:
+            if db_leases.read(connection, (lease.id,)) != [lease]:
+                raise db_connection.Conflict(
+                    f'lease {lease.id} has changed') from refusal
 
     def _replan(self, before: leases.Lease, after: leases.Lease,
                 now: datetime.datetime) -> lease_replan.Replanned:

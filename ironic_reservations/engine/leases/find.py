@@ -72,13 +72,9 @@ def get_with_nodes(engine: Engine, lease_id: str,
     :raises LeaseNotFound: there is no such lease.
     """
     with engine.database.snapshot() as connection:
-        found = db_leases.read(connection, (lease_id,))
-        nodes = seen.read(connection, {
-            booking.node_uuid for lease in found
-            for booking in lease.bookings})
-    if not found or project_id not in (None, found[0].project_id):
-        raise unknown(lease_id)
-    return Found(found[0], nodes)
+        lease = read(connection, lease_id, project_id)
+        return Found(lease, seen.read(connection, {
+            booking.node_uuid for booking in lease.bookings}))
 
 
 def page(engine: Engine, project_id: str | None = None,

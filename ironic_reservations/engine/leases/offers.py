@@ -57,7 +57,7 @@ def make(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
                                       project))
         for offer in offers.offers(
             snapshot.timeline, demands, instants.instant(snapshot.now),
-            instants.instant(until), hard_requests.offers())]
+            instants.instant(until), hard_requests.unlock_offers())]
     return [
         *_apart(snapshot, request, demands),
         *(_offer(kind, snapshot, *permitted) for kind, permitted in windows

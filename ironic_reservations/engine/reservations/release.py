@@ -18,11 +18,10 @@ import datetime
 import functools
 
 from oslo_log import log
-import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.db import handovers as db_handovers
-from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import change
@@ -31,6 +30,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import put_back
+from ironic_reservations.model import handovers
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import node_reservation
 
@@ -42,33 +42,34 @@ def release(engine: Engine, uuid: str,
     """End a live reservation now.
 
     The node stays as it is, deployed or not, unless its holder has acted on
-    it: then it is put back first, as at the end of a lease.  After that its
-    hold in Placement is deleted, as soon as Placement answers.
+    it: then it is put back first, as at the end of a lease; if it is deployed,
+    an undeploy has to be enough for that.  After that its hold in Placement is
+    deleted, as soon as Placement answers.
 
     :param permitted: the reservation when the policy was applied; ``None``:
         any reservation with the uuid.
     :raises ReservationNotFound: the reservation does not exist, or has
         expired.
     :raises ReservationInUse: the node is in use, and has to be put back after
-        its use.
+        its use, or it is about to be used.
+    :raises IronicUnavailable: it is not known whether a node that was acted
+        on is in use.
     :raises OutcomeUnknown: the reservation may or may not have been ended.
     """
     def plan() -> change.Planned[None]:
         now = engine.clock()
         with engine.database.read() as connection:
             held, here = find.live(connection, uuid, now, permitted)
-            used = held.acted and _used(connection, held)
-            acts = db_handovers.read(connection, (held.node_uuid,)).get(
-                held.node_uuid) if used else None
-        if acts is not None and acts.holder == uuid and not acts.undeployed:
-            raise errors.ReservationInUse(
-                f'Node {held.node_uuid} is in use, and was changed for the '
-                f'reservation {uuid}, so that it has to be put back as it '
-                'was. The reservation ends by itself when the node is '
-                'undeployed; there is nothing else to do.')
-        ending = _ending(held, here, now, held.acted and not used)
-        ending.statements.append(functools.partial(
-            db_handovers.delete_of_node, before=acts))
+            acts, busy = None, False
+            if held.acted and not held.unused:
+                where = (held.node_uuid,)
+                acts = db_handovers.read(connection, where).get(held.node_uuid)
+                busy = bool(db_in_flight.read_busy(connection, where))
+        puts_back = _puts_back(engine, held, acts, busy)
+        ending = _ending(held, here, now, puts_back)
+        if not puts_back:
+            ending.statements.append(functools.partial(
+                db_handovers.delete_of_node, before=acts))
         return change.Planned(None, ending)
     change.carry_out(engine, plan)
 
@@ -89,14 +90,37 @@ def _ending(held: node_reservation.Reservation, here: seen.Seen,
         subject=held.uuid)
 
 
-def _used(connection: sa.Connection,
-          held: node_reservation.Reservation) -> bool:
-    """Return whether a node is deployed or being deployed."""
-    if held.state is not node_reservation.State.IN_USE:
-        return held.state is node_reservation.State.STARTING
-    node = db_nodes.read_nodes(connection, (held.node_uuid,),
-                               with_traits=False).get(held.node_uuid)
-    return node is not None and node_condition.occupied(node)
+def _puts_back(engine: Engine, held: node_reservation.Reservation,
+               acts: handovers.Handover | None, busy: bool) -> bool:
+    """Return whether a node is put back if its reservation ends now.
+
+    :param acts: the acts on the node, if it is used.
+    :param busy: whether a request to Ironic uses or changes the node.
+    :raises ReservationInUse: the node cannot be put back now, and has to be.
+    """
+    if not held.acted or held.unused:
+        return held.acted
+    if busy or held.state is node_reservation.State.STARTING:
+        raise errors.ReservationInUse(
+            f'Node {held.node_uuid} was changed for the reservation '
+            f'{held.uuid}, and it is not known yet what becomes of a request '
+            'that uses it. Nothing was changed; try again in a minute.')
+    if engine.ironic is None:
+        raise errors.IronicUnavailable(
+            f'Node {held.node_uuid} cannot be read.')
+    # NOTE: the mirror may still show a deployment that ended before the last
+    # act.  An act after this read raises the generation.
+    node = engine.ironic.node(held.node_uuid)
+    if node is None or not node_condition.occupied(node):
+        return True
+    if (acts is not None and acts.holder == held.uuid
+            and not acts.undeployed):
+        raise errors.ReservationInUse(
+            f'Node {held.node_uuid} is in use, and was changed for the '
+            f'reservation {held.uuid}, so that it has to be put back as it '
+            'was. The reservation ends by itself when the node is '
+            'undeployed; there is nothing else to do.')
+    return False
 
 
 def release_on(engine: Engine, reservation: node_reservation.Reservation,

@@ -24,7 +24,6 @@ from ironic_reservations.engine import change
 from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
-from ironic_reservations.engine import seen
 from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import lifetime
@@ -63,9 +62,7 @@ def renew(engine: Engine, uuid: str,
     def plan() -> change.Planned[node_reservation.Reservation]:
         now = engine.clock()
         end = lifetime.expiry(engine.conf, now, expires_at, ttl)
-        with engine.database.read() as connection:
-            # The reservation and the generation of its node are read at one
-            # moment, and everything else after it.
+        with engine.database.snapshot() as connection:
             held, here = find.live(connection, uuid, now, permitted)
             lifetime.check_latest(allowed, held, end)
             node = db_nodes.read_nodes(
@@ -73,18 +70,16 @@ def renew(engine: Engine, uuid: str,
             )[held.node_uuid]
             view = db_host_views.read(connection, (node.uuid,), now,
                                       windows=True)[node.uuid]
-        # Raises a conflict if the node has changed since.
-        rests_on = here.also(seen.of_nodes([node]))
         room = _make_room(engine, held, node, view, end)
         extended = dataclasses.replace(held, expires_at=end, updated_at=now)
         # The node is among them, so that a lease that was planned after the
         # old end cannot commit any more.
         renewal = change.Change(
-            now, (difference.Difference(rests_on) if room is None
-                  else room.beside(rests_on)),
+            now, (difference.Difference(here) if room is None
+                  else room.beside(here)),
             [change.Write(held, extended)],
             None if room is None else room.snapshot, uuid)
-        if held.expires:
+        if held.unused:
             renewal.wrong_from(held.expires_at)
         return change.Planned(extended, renewal)
     return change.carry_out(engine, plan)

@@ -93,7 +93,8 @@ def _move(engine: Engine, there: node_window.NodeWindow,
                     each.ends_at for each in window.nodes
                     if each != there)]))])
     moving.wrong_after(now + _OLD)
-    change.commit(engine, moving)
+    if not change.carry_out_once(engine, moving):
+        raise db_connection.Conflict('its bookings have changed')
     LOG.info('The maintenance window %s of node %s begins earlier, at %s, '
              'since nobody has the node any more', there.window_id, uuid,
              start)

@@ -22,6 +22,7 @@ from __future__ import annotations
 import collections
 from collections.abc import Collection
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import datetime
 from typing import Any
@@ -29,6 +30,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.db import conditions
+from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.features.usage import values as usage
@@ -85,23 +87,27 @@ def read_unrecorded(connection: sa.Connection, now: datetime.datetime,
     return store.read(Deployment, connection.execute(query))
 
 
-def read_over(connection: sa.Connection) -> list[str]:
-    """Return the bookings of running rows whose node is not deployed any more.
+def read_over(connection: sa.Connection
+              ) -> list[tuple[str, datetime.datetime]]:
+    """Return the running rows whose node is not deployed any more.
 
     A row keeps running while the mirror does not know the state of the node.
+
+    :returns: the bookings, and the starts of the rows.
     """
-    # SELECT booking_uuid FROM usage_periods LEFT JOIN reservations ON ...
+    # SELECT booking_uuid, usage_periods.starts_at
+    #   FROM usage_periods LEFT JOIN reservations ON ...
     #   LEFT JOIN nodes ON ... WHERE running = 1
     #     AND (there is no booking OR the node is not occupied)
-    return list(connection.scalars(
-        sa.select(_p.booking_uuid).select_from(
+    return [(uuid, start) for uuid, start in connection.execute(
+        sa.select(_p.booking_uuid, _p.starts_at).select_from(
             tables.usage_periods
             .outerjoin(tables.reservations, _r.uuid == _p.booking_uuid)
             .outerjoin(tables.nodes, _n.uuid == _r.node_uuid))
         .where(_p.running == 1, sa.or_(
             _r.uuid.is_(None),
             sa.and_(_n.provision_state.is_not(None),
-                    sa.not_(conditions.occupied()))))))
+                    sa.not_(conditions.occupied())))))]
 
 
 def begin(connection: sa.Connection, those: Collection[Deployment],
@@ -142,16 +148,42 @@ def note_no_shows(connection: sa.Connection, lease: leases.Lease,
         for (reservation_id, name), count in counts.items()])
 
 
-def finish(connection: sa.Connection, bookings: Collection[str],
+def check_none_ended(connection: sa.Connection,
+                     begun: Collection[Deployment],
+                     now: datetime.datetime) -> None:
+    """Check that no deployment that was just written was over long ago.
+
+    Call it after :func:`begin`, so that no other process writes a row.
+
+    :raises Conflict: a row of one of the bookings has ended since.
+    """
+    # SELECT id FROM usage_periods WHERE booking_uuid IN (...)
+    #   AND ended_at > ?
+    if begun and connection.execute(sa.select(_p.id).where(
+            _p.booking_uuid.in_([each.booking_uuid for each in begun]),
+            _p.ended_at > now)).first() is not None:
+        raise db_connection.Conflict('a deployment is over already')
+
+
+def finish(connection: sa.Connection,
+           over: Sequence[tuple[str, datetime.datetime]],
            now: datetime.datetime) -> None:
-    """Write that the nodes of bookings are not deployed any more."""
-    if bookings:
-        # UPDATE usage_periods SET ended_at = ?, running = NULL
-        #   WHERE booking_uuid IN (...) AND running = 1
-        # Not by ids, which another history uses for other rows.
+    """Write that nodes are not deployed any more.
+
+    :param over: rows as they were read; a later deployment goes on.
+    """
+    # UPDATE usage_periods SET ended_at = ?, running = NULL
+    #   WHERE booking_uuid IN (...) AND (booking_uuid, starts_at) IN (...)
+    #     AND running = 1
+    # Not by ids, which another history uses for other rows.
+    # The first condition is for the index: MariaDB uses none for pairs.
+    for first in range(0, len(over), _PIECE):
+        piece = over[first:first + _PIECE]
         connection.execute(
             sa.update(tables.usage_periods)
-            .where(_p.booking_uuid.in_(bookings), _p.running == 1)
+            .where(_p.booking_uuid.in_([uuid for uuid, _ in piece]),
+                   sa.tuple_(_p.booking_uuid, _p.starts_at).in_(piece),
+                   _p.running == 1)
             .values(ended_at=_not_before_its_start(now), running=None))
 
 

@@ -35,7 +35,8 @@ _POLL = 2.0
 _FIELDS = ['uuid', 'name', 'provision_state', 'target_provision_state',
            'instance_uuid', 'last_error']
 _ACTIVE = 'active'
-_UNDER_WAY = ('deploying', 'wait call-back', 'deploy hold')
+#: The states of a node that is not deployed again.
+BEGUN = (_ACTIVE, 'deploying', 'wait call-back', 'deploy hold')
 _BOUND = 'bound'
 
 
@@ -86,7 +87,13 @@ def promised(client: Any, ident: str) -> Promised:
     """
     manager = lease.LeaseManager(client)
     if not uuidutils.is_uuid_like(ident):
-        return _of_lease(manager.find(ident))
+        try:
+            return _of_lease(manager.find(ident))
+        except exc.NotFound as error:
+            if isinstance(error, errors.Refused):
+                raise
+            raise _none(ident, ': reservations have UUIDs, leases also names'
+                        ) from error
     try:
         held = reservation.ReservationManager(client).get(ident)
         return Promised(held.uuid, {held.node_uuid: held.uuid})
@@ -99,9 +106,14 @@ def promised(client: Any, ident: str) -> Promised:
         for each in manager.list():
             if any(part['id'] == ident for part in each.reservations):
                 return _of_lease(each, ident)
-    raise exc.NotFound(
-        f'There is no reservation and no lease {ident} that you may see. '
-        '"reservation list" and "reservation lease list" list them.')
+    raise _none(ident)
+
+
+def _none(ident: str, remark: str = '') -> exc.NotFound:
+    return exc.NotFound(
+        f'There is no reservation and no lease {ident} that you may see'
+        f'{remark}. "reservation list" and "reservation lease list" list '
+        'them.')
 
 
 def _of_lease(found: lease.Lease, part: str | None = None) -> Promised:
@@ -148,8 +160,7 @@ class Deployment:
         asked = []
         for ident, proof in self._of.proofs.items():
             node = self.nodes.get(ident)
-            if node is not None and node.provision_state in (
-                    _ACTIVE, *_UNDER_WAY):
+            if node is not None and node.provision_state in BEGUN:
                 continue
             try:
                 self._ask(ident, proof, wanted)
@@ -195,19 +206,21 @@ class Deployment:
                 and (ident not in self.nodes
                      or self.nodes[ident].provision_state != _ACTIVE)]
 
-    def check(self) -> None:
+    def check(self, told: bool = False) -> None:
         """Check that no node has failed.
 
-        :raises ClientException: some nodes have failed; the text has the
-            reason for each node.
+        :param told: whether the reasons have been reported already.
+        :raises ClientException: some nodes have failed; the text has their
+            names, and the reason for each node unless it has been reported.
         """
         if self.failures:
             raise exc.ClientException(
                 f'{counted.counted(len(self.failures), "node")} of '
                 f'{len(self._of.proofs)} of the {self._of.title} '
                 f'{"is" if len(self.failures) == 1 else "are"} not deployed:'
-                + ''.join(f'\n{self.name(ident)}: {failure}'
-                          for ident, failure in self.failures.items()))
+                + (f' {", ".join(map(self.name, self.failures))}.' if told
+                   else ''.join(f'\n{self.name(ident)}: {failure}'
+                                for ident, failure in self.failures.items())))
 
     def name(self, ident: str) -> str:
         """Return the name of a node, or its UUID if it has no name."""

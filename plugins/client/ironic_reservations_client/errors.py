@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
 
@@ -43,6 +44,13 @@ class Refused(_refusal.Refused, exc.HttpError):
         """
         self.refusal = dataclasses.replace(self.refusal, names=names)
         self.args = (str(self.refusal),)
+
+    def reword(self, reworded: Callable[[str], str]) -> None:
+        """Change the text; ``refusal`` keeps the words of the service.
+
+        :param reworded: returns the text in other words.
+        """
+        self.args = (reworded(str(self.refusal)),)
 
 
 class BadRequest(Refused, exc.BadRequest):
@@ -77,10 +85,39 @@ class NotServed(exc.EndpointNotFound):
     """The endpoint answers, but has no API for reservations."""
 
 
+class NoNodes(exc.EndpointNotFound):
+    """The endpoint has reservations, but no nodes of Ironic."""
+
+
+_NO_SUCH_PATH = 'request.not_found'
 _BY_STATUS: dict[int, type[Refused]] = {
     400: BadRequest, 401: Unauthorized, 403: Forbidden, 404: NotFound,
     406: NotAcceptable, 409: Conflict, 503: ServiceUnavailable,
 }
+
+
+def has_nodes(error: exc.HttpError) -> bool:
+    """Return whether the service that sent a 404 may have nodes.
+
+    The standalone service has none.
+    """
+    # A response with an error is false.
+    if error.response is None or '/v1/nodes' not in str(error.response.url):
+        return True
+    found = _refusal.read(error.response.content)
+    return found is None or found.code != _NO_SUCH_PATH
+
+
+def check_nodes(error: exc.HttpError) -> None:
+    """Check that an error for a node of Ironic comes from Ironic.
+
+    :param error: the 404 of a request.
+    :raises NoNodes: the standalone service was asked for a node.
+    """
+    if not has_nodes(error):
+        raise NoNodes(
+            'This is the standalone service, which has no nodes: use the '
+            'UUIDs of nodes, or the endpoint of Ironic.') from error
 
 
 def translated(error: exc.HttpError) -> exc.HttpError:

@@ -37,9 +37,9 @@ class Kind(enum.Enum):
     NUMBER = enum.auto()
     #: A duration in seconds.
     SECONDS = enum.auto()
+    #: The same; commands also take a number without a unit.
+    PLAIN_SECONDS = enum.auto()
     INSTANT = enum.auto()
-    #: An instant that a command passes on as it was typed.
-    TYPED_INSTANT = enum.auto()
     #: Two instants.
     WINDOW = enum.auto()
     TEXTS = enum.auto()

@@ -26,9 +26,9 @@ _LENGTHS = '30m, 4h, 1h30m, 7d, 2w'
 _PRINTED = '"openstack flavor show -f json"'
 _MANY = 'Can be specified multiple times.'
 _BY_SERVICE = 'Default is set by the service.'
-_TTL = 'Seconds from now until the reservation expires.'
-_EXPIRES = ('Time at which the reservation expires, in ISO 8601 with a zone '
-            '(2030-01-31T12:00:00Z).')
+_TTL = ('Time from now until the reservation expires: seconds, or a duration '
+        'like 10m.')
+_EXPIRES = f'Time at which the reservation expires: {_SHORT_TIME}.'
 _MADE = (Field('created_at', Kind.INSTANT, Shown.LONG),
          Field('updated_at', Kind.INSTANT, Shown.LONG))
 _WAITING = (Field('since', Kind.INSTANT, since='1.21'),
@@ -49,7 +49,7 @@ RESERVATION = Resource('reservation', 'reservations', '/reservations', (
                  'for the same instance returns the same reservation. Default '
                  'is a new random UUID.'),
     Field('state', shown=Shown.ALWAYS, since='1.1'),
-    Field('expires_at', Kind.TYPED_INSTANT, Shown.ALWAYS, since='1.1',
+    Field('expires_at', Kind.INSTANT, Shown.ALWAYS, since='1.1',
           create=_EXPIRES, change=_EXPIRES),
     *_MADE,
     Field('project_id', shown=Shown.LONG, since='1.4'),
@@ -58,7 +58,7 @@ RESERVATION = Resource('reservation', 'reservations', '/reservations', (
           since='1.6'),
     Field('suspended_reason', shown=Shown.LONG, since='1.6'),
     Field('links', Kind.OBJECTS, since='1.3'),
-    Field('ttl', Kind.NUMBER, metavar='<seconds>', since='1.1',
+    Field('ttl', Kind.PLAIN_SECONDS, metavar='<seconds>', since='1.1',
           answered=False,
           create=f'{_TTL} {_BY_SERVICE}', change=_TTL),
     Field('resource_class', since='1.2', answered=False,

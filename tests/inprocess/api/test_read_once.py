@@ -49,9 +49,10 @@ class TestReadOnce(asking.AskingCase):
         self.assertEqual(1, self.put(200, end_date='2050-01-02 20:00'))
 
     def test_refused_change_with_offers(self) -> None:
+        """No commit shows that the lease has changed, so it is read again."""
         self.book('02 18', '02 22', 2)
-        self.assertEqual(1, self.put(409, end_date='2050-01-02 23:00'))
-        self.assertEqual(1, self.put(409, '?dry_run=true',
+        self.assertEqual(2, self.put(409, end_date='2050-01-02 23:00'))
+        self.assertEqual(2, self.put(409, '?dry_run=true',
                                      end_date='2050-01-02 23:00'))
 
     def test_new_name(self) -> None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -35,6 +36,14 @@ ROOT = pathlib.Path(__file__).parents[3]
 EXAMPLES = ROOT / 'doc' / 'source' / 'examples'
 PLUGIN = ROOT / 'plugins' / 'ironic-cli'
 TIMEOUT = 600
+_VARIES = re.compile(
+    r'\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.]\d+)?'
+    r'|(?:req-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}')
+
+
+def masked(text: str) -> str:
+    """Return a text without what differs from run to run."""
+    return ' '.join(_VARIES.sub('*', text).split())
 
 
 class ClientTestCase(testtools.TestCase):

@@ -161,3 +161,19 @@ class CommandsTest(base.ClientTestCase):
             '2001-01-01T00:00:00Z', status=1)
         self.assertIn('[request.invalid_value] (HTTP 400)', past.stderr)
         self.assertNotIn('Traceback', past.stderr)
+
+    def test_endpoint_alone_is_not_enough(self):
+        """Troubleshooting explains the error that one gets then."""
+        page = ' '.join((base.ROOT / 'doc' / 'source' / 'user'
+                         / 'troubleshooting.rst').read_text().split())
+        self.environment = {
+            name: value for name, value in self.environment.items()
+            if name != 'OS_AUTH_TYPE'}
+        for name, told in (
+                ('baremetal', 'Auth plugin requires parameters which were not '
+                              'given: auth_url'),
+                ('openstack', 'Missing value auth-url required for auth '
+                              'plugin password')):
+            words = () if name == 'baremetal' else ('baremetal',)
+            self.refused(told, name, *words, 'reservation', 'list')
+            self.assertIn(f'*{told}*', page)

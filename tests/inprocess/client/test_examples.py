@@ -24,13 +24,6 @@ import uuid
 from tests.inprocess.client import base
 
 README = base.ROOT / 'README.rst'
-_VARIES = re.compile(r'\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d'
-                     r'|(?:req-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}')
-
-
-def _masked(text: str) -> str:
-    """Return a text without what differs from run to run."""
-    return ' '.join(_VARIES.sub('*', text).split())
 
 
 class ExamplesTest(base.ClientTestCase):
@@ -81,7 +74,7 @@ class ExamplesTest(base.ClientTestCase):
             r'^    \$ (.+)\n((?:    .+\n)*.*\[lease\.refused\].*\n'
             r'(?:    .+\n)*)', README.read_text(), re.MULTILINE)[-1]
         done = self.command(*shlex.split(command), status=1)
-        self.assertEqual(_masked(shown), _masked(done.stderr))
+        self.assertEqual(base.masked(shown), base.masked(done.stderr))
         self.command(*shlex.split(command), '--accept', 'later')
 
     def test_command_as_it_is_installed(self):

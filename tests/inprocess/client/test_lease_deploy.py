@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 from typing import Any
 import uuid
 
@@ -108,7 +109,12 @@ class LeaseDeployTest(base.ClientTestCase):
         failed = self.command(*RESERVATION, 'deploy', self.name, '--all',
                               '--wait', '120', status=1)
         self.assertIn('1 node of 2 of the lease', failed.stderr)
-        self.assertIn(f'\n{first.name}: ', failed.stderr)
+        self.assertIn(f'not deployed: {first.name}.', failed.stderr)
+        self.assertEqual(1, failed.stderr.count(f'{first.name}: '))
+        programs = self.command(*RESERVATION, 'deploy', self.name, '--all',
+                                '--wait', '120', '-f', 'json', status=1)
+        self.assertIn('maintenance mode',
+                      json.loads(programs.stdout)['error']['detail'])
         self.assertEqual('active', self.provision_state(second))
         self.command('baremetal', 'node', 'maintenance', 'unset', first.uuid)
 
@@ -126,7 +132,8 @@ class LeaseDeployTest(base.ClientTestCase):
         self.refused('There is no reservation and no lease '
                      f'{nobody} that you may see.',
                      *RESERVATION, 'deploy', nobody)
-        self.refused("There is no lease 'nothing' that you may see.",
+        self.refused('There is no reservation and no lease nothing that you '
+                     'may see',
                      *RESERVATION, 'deploy', 'nothing')
         self.command(*LEASE, 'set', self.name, '--end-date', 'now', '--wait',
                      '120')

@@ -475,3 +475,18 @@ class TestConfiguration(testtools.TestCase):
         self.assertEqual(77, project_conf.load().reservations.default_ttl)
         self.assertEqual(600, project_conf.load(
             config_files=[]).reservations.default_ttl)
+
+
+class TestTexts(testtools.TestCase):
+
+    def test_text_of_a_tenant_can_be_stored_and_shown(self):
+        """A lessee's NUL stopped the mirror of all nodes on PostgreSQL."""
+        read = ironic.node_of({
+            'uuid': 'u', 'name': '\x1b[2Jn', 'resource_class': 'a\0b\ud800',
+            'owner': 'a project', 'lessee': None,
+            'properties': {'cpu_arch': 'x\u202e86'}})
+        self.assertEqual(
+            ('\ufffd[2Jn', 'a\ufffdb\ufffd', 'a project', None,
+             (('cpu_arch', 'x\ufffd86'),)),
+            (read.name, read.resource_class, read.owner, read.lessee,
+             read.properties))

@@ -233,10 +233,10 @@ class _Conditions:
                     excluded=not excluded)
             self.assertEqual(sorted(
                 row.node.uuid for row in world if not row.host
-                and rules.open(row.node)), sorted(unopened))
+                and rules.is_always_open(row.node)), sorted(unopened))
             self.assertEqual(sorted(
                 row.node.uuid for row in world if row.host
-                and rules.close(row.node) is not excluded), sorted(other))
+                and rules.is_closed(row.node) is not excluded), sorted(other))
         self.check(run)
 
     def test_obstacles_and_their_order(self) -> None:

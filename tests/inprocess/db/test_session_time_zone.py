@@ -47,6 +47,6 @@ class TestPostgresql(base.DatabaseTestCase):
                 'resource_class': 'gold', 'kind': period_kind.DEPLOYED,
                 'starts_at': world.NOON, 'ended_at': world.NOON, 'hosts': 1,
                 'running': 1})
-            usage_periods.finish(writing, ['b'], _END)
+            usage_periods.finish(writing, [('b', world.NOON)], _END)
             self.assertEqual(_END, writing.scalar(
                 sa.select(table.c.ended_at)))

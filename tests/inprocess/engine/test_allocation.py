@@ -18,6 +18,7 @@ import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.engine import mirror
+from ironic_reservations.engine.in_flight import acted
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import allocation_requests
 from ironic_reservations.engine.reservations import plan
@@ -76,6 +77,24 @@ class TestAllocation(timelines.TestCase):
         mirror.refresh_changed(self.engine)
         self.assertEqual([], self.world.in_flight())
 
+    def test_old_page_closes_no_later_one_of_the_same_uuid(self):
+        """Clients choose it; the node was then promised to others."""
+        self._hold(self.first)
+        self.world.ironic.change(self.first, instance_uuid=self.allocation)
+        real, again = mirror._read_rows, []
+
+        def read_rows(*asked):
+            self.patch(mirror, '_read_rows', real)
+            self.world.refresh()
+            self.world.ironic.change(self.first, instance_uuid=None)
+            self.world.refresh()
+            again.append(self._hold(self.first).token)
+            return real(*asked)
+        self.patch(mirror, '_read_rows', read_rows)
+        mirror.refresh_changed(self.engine)
+        self.assertEqual(again, [row['token'] for row in
+                                 self.world.in_flight()])
+
     def test_allocation_that_ironic_refused_frees_the_node(self):
         admission.close(self.engine, self._hold(self.first), False)
         self.assertEqual(self.first,
@@ -118,6 +137,14 @@ class TestAllocation(timelines.TestCase):
         for proof in (held.uuid, world.new_uuid()):
             self.assertRaises(errors.ProofInvalid, self._hold, proof=proof)
         self.assertEqual([], self.world.in_flight())
+
+    def test_proof_whose_node_waits_to_be_put_back_is_invalid(self):
+        """It was in use again, after its end."""
+        held = self.world.reserve(self.first, ttl=10)
+        acted.write(self.engine, self.first, ('power',))
+        self.world.clock.advance(10)
+        self.assertRaises(errors.ProofInvalid, self._hold, proof=held.uuid)
+        self.assertEqual('reserved', self.world.state_of(held))
 
     def test_proof_released_in_the_middle_is_invalid(self):
         held = self.world.reserve(self.second)

@@ -263,6 +263,42 @@ class TestTwoRequestsWithOneProof(InFlightTestCase):
 
 
 @servers.also
+class TestUuidOfAnotherNode(InFlightTestCase):
+    """The proof was deleted under a request, and its uuid used again."""
+
+    def setUp(self):
+        super().setUp()
+        self.first = self.admit(self._reserve(ttl=60).uuid)
+        release.release(self.engine, self.first.reservation_uuid)
+        (self.node,) = self.world.enrol()
+        self.again = self._reserve(uuid=self.first.reservation_uuid, ttl=60)
+        self.second = self.admit(self.again.uuid)
+
+    def _reserve(self, **known):
+        return self.world.reserve(self.node, **known)
+
+    def test_late_answer_leaves_it_as_it_is(self):
+        """It was in use, and ended as soon as a poll saw its node free."""
+        self.close(self.first, True)
+        self.assertEqual('starting', self.world.state_of(self.again))
+        self.close(self.second, False)
+        self.assertEqual('reserved', self.world.state_of(self.again))
+        self.world.refresh()
+        self.assertEqual([self.again.uuid], [*self.world.reservations()])
+
+    def test_late_outcome_leaves_it_as_it_is(self):
+        self.world.ironic.deploy(self.first.node_uuid)
+        self.world.clock.advance(TIMEOUT)
+        self.close(self.second, False)
+        self.world.find_out()
+        self.assertEqual('reserved', self.world.state_of(self.again))
+
+    def test_earlier_request_does_not_keep_it_starting(self):
+        self.close(self.second, False)
+        self.assertEqual('reserved', self.world.state_of(self.again))
+
+
+@servers.also
 class TestLeftBehind(InFlightTestCase):
     """The process that carried a request died on the way."""
 

@@ -320,11 +320,11 @@ class TestWhatBecomesOfHosts(timelines.TestCase):
         rules = leasable.rules(self.engine.conf)
         there = {host.node.uuid: host for host in hosts.page(self.engine)}
         for uuid, node in self.world.ironic.there.items():
-            if rules.open(node):
+            if rules.is_always_open(node):
                 self.assertIn(uuid, there)
                 self.assertEqual(uuid not in self.closed,
                                  there[uuid].reservable)
-            elif rules.close(node) and uuid in there:
+            elif rules.is_closed(node) and uuid in there:
                 self.assertFalse(there[uuid].reservable)
             elif uuid in there:
                 self.assertEqual(uuid not in self.closed,

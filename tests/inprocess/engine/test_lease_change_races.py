@@ -15,6 +15,8 @@
 import dataclasses
 
 from ironic_reservations import errors
+from ironic_reservations.engine.leases import change as lease_change
+from ironic_reservations.model import leases
 from tests import leasing
 from tests.inprocess.engine import timelines
 
@@ -64,6 +66,27 @@ class TestRaces(timelines.TestCase):
         self.assertEqual({(leasing.at(1), leasing.at(4))},
                          self.windows(lease))
         self.assert_sound()
+
+    def test_refusal_rests_on_no_lease_that_was_extended_meanwhile(self):
+        """The one who asks was allowed to, and then stood still."""
+        self.leasing.hosts()
+        made = self.leasing.create(0, 2)
+        self.leasing.bind()
+        stale = self.leasing.reload(made)
+        self.other.change(made, end=8)
+        self.world.clock.now = leasing.at(5)
+        self.assertEqual(leasing.at(9), lease_change.change(
+            self.engine, made.id, leases.LeaseChange(end=leasing.at(9)),
+            permitted=stale).end)
+
+    def test_refusal_of_a_lease_that_is_gone_says_so(self):
+        self.leasing.hosts()
+        made = self.leasing.create(1, 2)
+        self.other.end(made)
+        self.world.clock.now = leasing.at(3)
+        self.assertRaises(
+            errors.LeaseNotFound, lease_change.change, self.engine, made.id,
+            leases.LeaseChange(end=leasing.at(4)), permitted=made)
 
     def test_lease_started_between_plan_and_commit(self):
         """What has started meanwhile is not moved any more."""

@@ -91,6 +91,15 @@ class TestLostRequestsListed(timelines.TestCase):
             self.look()
         self.assert_kept()
 
+    def test_nodes_that_are_not_listed_are_read_one_by_one(self):
+        for _ in range(2):
+            self.ironic.interrupt('all_settled', self.fail)
+            self.look()
+        self.assert_kept()
+
+    def fail(self):
+        raise errors.IronicUnavailable('Ironic answered 500')
+
     def test_node_of_a_dead_conductor_is_kept(self):
         dead = self.nodes[:4]
         for node in dead:

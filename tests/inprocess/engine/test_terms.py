@@ -15,6 +15,8 @@
 import datetime
 
 from ironic_reservations import errors
+from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.engine import mirror
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.engine.reservations import lifetime
 from ironic_reservations.engine.reservations import release
@@ -138,6 +140,17 @@ class TestRenew(timelines.TestCase):
     def test_unknown_one_is_not_found(self):
         self.assertRaises(errors.ReservationNotFound, renew.renew,
                           self.engine, world.new_uuid(), ttl=60)
+
+    def test_node_that_is_forgotten_between_two_reads(self):
+        read_nodes = db_nodes.read_nodes
+
+        def late(*args, **kwargs):
+            self.patch(db_nodes, 'read_nodes', read_nodes)
+            self.world.ironic.remove(self.node)
+            mirror.refresh_node(self.engine, self.node)
+            return read_nodes(*args, **kwargs)
+        self.patch(db_nodes, 'read_nodes', late)
+        self.assertRaises(errors.ReservationNotFound, self._renew, ttl=90)
 
     def test_renewal_that_commits_first_keeps_the_node(self):
         """A request plans to replace an expired row; it is renewed first."""

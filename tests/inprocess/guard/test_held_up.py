@@ -118,20 +118,31 @@ class TestStandsStill(HeldUpTestCase):
         self.assertEqual([], self.ironic.done)
         self.assertEqual('reserved', self.world.state_of(held[0]))
 
-    def test_own_node_that_is_anothers_by_then(self) -> None:
+    def assert_refused_as_anothers(self, seconds: float) -> None:
         before = self.reserve('owner', ttl=9999)
+        held: list[node_reservation.Reservation] = []
 
         def handed_on() -> None:
             release.release(self.engine, before.uuid)
-            self.reserve()
-        self.stand_still(handed_on)
-        self.assert_late()
+            held.append(self.reserve())
+        self.stand_still(handed_on, seconds=seconds)
+        refused = self.assertRaises(errors.Contention, self.ask)
+        self.assertIn('nothing was done', str(refused))
         self.assertEqual([], self.ironic.done)
+        self.assertFalse(self.world.reservations()[held[0].uuid]['acted'])
+
+    def test_own_node_that_is_anothers_by_then(self) -> None:
+        self.assert_refused_as_anothers(LONG)
+
+    def test_own_node_that_is_anothers_a_second_later(self) -> None:
+        """It was written down as an act of that one, and carried out."""
+        self.assert_refused_as_anothers(1)
 
     def test_proof_of_what_is_over_by_then(self) -> None:
         before = self.reserve('owner', ttl=300)
         self.stand_still(self.reserve)
-        self.assert_late(**{guarded.PROOF: before.uuid})
+        self.assertRaises(errors.Contention, self.ask,
+                          **{guarded.PROOF: before.uuid})
         self.assertEqual([], self.ironic.done)
 
     def test_allocation_that_lands_on_a_node_meanwhile(self) -> None:

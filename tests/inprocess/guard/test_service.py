@@ -15,17 +15,64 @@
 from __future__ import annotations
 
 import threading
+from unittest import mock
 
 import fixtures
 import testtools
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import in_process
+from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.guard import service
 from tests.inprocess.api import world
 from tests.inprocess.api.calendar import small_keystone
 
 PATIENCE = 120
+
+
+class _Auth:
+    """Has another token after each one that is not valid any more."""
+
+    def __init__(self):
+        self.token = 0
+
+    def get_headers(self, session):
+        return {'X-Auth-Token': str(self.token)}
+
+    def invalidate(self):
+        self.token += 1
+        return True
+
+
+class TestTokenThatEnds(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.sent = []
+        conf = world.configuration(self.useFixture(fixtures.TempDir()).path,
+                                   '[ironic]\nauth_type = password\n')
+        with mock.patch.multiple(
+                service.loading, load_session_from_conf_options=mock.DEFAULT,
+                load_auth_from_conf_options=mock.Mock(return_value=_Auth())):
+            self.asking = service.Authenticated(self, conf, 'keystone')
+
+    def send(self, method, path, headers, body=None):
+        """Answer as an Ironic that does not know the first token."""
+        self.sent.append(headers)
+        return (401 if headers['X-Auth-Token'] == '0' else 200), None
+
+    def test_request_is_sent_again_with_a_new_one(self):
+        self.assertEqual((200, None), self.asking.send('GET', '/v1/x', {}))
+        self.assertEqual(2, len(self.sent))
+
+    def test_ticket_is_not_shown_again(self):
+        """The owner of a lease read that a ticket was not valid."""
+        ticket = {ironic_client.TICKET_HEADER: 'x'}
+        self.assertRaises(errors.IronicUnavailable, self.asking.send, 'PUT',
+                          '/v1/x', ticket)
+        self.assertEqual(1, len(self.sent))
+        self.assertEqual((200, None), self.asking.send('PUT', '/v1/x', {
+            ironic_client.TICKET_HEADER: 'y'}))
 
 
 class TestAuthenticated(testtools.TestCase):

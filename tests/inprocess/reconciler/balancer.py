@@ -20,15 +20,18 @@ class Balancer:
     """Keeps requests that their client has given up, and delivers them.
 
     :ivar holding: whether it does, instead of passing them on.
+    :ivar only: how the paths begin for which it does.
     """
 
     def __init__(self, transport):
         self._transport = transport
         self.holding = False
+        self.only: tuple[str, ...] = ('/',)
         self._held = []
 
     def send(self, method, path, headers, body=None):
-        if method == 'GET' or not self.holding:
+        if method == 'GET' or not self.holding or (
+                not path.startswith(self.only)):
             return self._transport.send(method, path, headers, body)
         self._held.append((method, path, headers, body))
         raise errors.IronicUnavailable('There was no answer in time.')

@@ -19,6 +19,7 @@ leases, and whatever had another conductor came behind all of them.
 
 from unittest import mock
 
+from ironic_reservations import errors
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import uncertain
 from tests import world
@@ -88,6 +89,38 @@ class TestDeadConductor(world.TestCase):
         self.ironic.asked.clear()
         self.looks.settle_overdue()
         self.assertEqual(3, self.ironic.asked.count('ask_conductor'))
+
+    def fail(self, *nodes):
+        """Have Ironic answer 500 where it is asked for a node."""
+        real = self.ironic.settled
+        self.ironic.silent.clear()
+
+        def settled(uuid):
+            if uuid in nodes:
+                raise errors.IronicUnavailable('Ironic answered 500')
+            return real(uuid)
+        self.patch(self.ironic, 'settled', settled)
+
+    def test_node_that_ironic_never_shows_keeps_no_other(self):
+        """All requests after its own were never settled."""
+        self.fail(self.nodes[0])
+        self.assertEqual({self.nodes[0]}, self.kept())
+
+    def test_nodes_that_ironic_never_shows_come_last(self):
+        self.fail(*self.nodes[:4])
+        self.assertRaises(errors.IronicUnavailable, self.looks.settle_overdue)
+        for _ in range(2):
+            self.assertRaises(errors.IronicUnavailable,
+                              self.looks.settle_overdue)
+            self.world.clock.advance(uncertain.BETWEEN_CHECKS)
+        self.assertEqual({*self.nodes[:4]}, {
+            row['node_uuid'] for row in self.world.in_flight()})
+
+    def test_ironic_that_is_down_is_asked_a_few_times_only(self):
+        self.ironic.down = True
+        self.ironic.asked.clear()
+        self.assertRaises(errors.IronicUnavailable, self.looks.settle_overdue)
+        self.assertEqual(3, len(self.ironic.asked))
 
     def test_a_process_that_has_lost_its_claim_stops(self):
         self.ironic.asked.clear()

@@ -16,6 +16,7 @@ The nodes behind it were not handed over at the start of the lease, and not
 freed at its end.
 """
 
+from ironic_reservations import errors
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from tests import leasing
 from tests import world
@@ -71,6 +72,39 @@ class TestDeadConductorInLease(leases.TestCase):
             (node.lessee, node.provision_state)
             for node in self.ironic.there.values()
             if node.uuid in self.nodes})
+
+    def fail(self, *nodes):
+        """Have Ironic answer 500 where it is asked for a node."""
+        real = self.ironic.node
+
+        def node(uuid):
+            if uuid in nodes:
+                raise errors.IronicUnavailable('Ironic answered 500')
+            return real(uuid)
+        self.patch(self.ironic, 'node', node)
+
+    def test_node_that_ironic_never_shows_keeps_no_other(self):
+        """The nodes after it were never freed."""
+        self.work()
+        for node in self.nodes:
+            self.ironic.deploy(node, 'one')
+        failing = self.first(2)
+        self.fail(*failing)
+        self.work_at(10)
+        self.soon(times=5)
+        self.assertEqual({*failing}, {*self.states()})
+
+    def test_lessees_behind_a_node_that_ironic_never_shows(self):
+        self.work()
+        uuids = sorted(self.nodes)
+        for uuid in uuids[::3]:
+            self.ironic.change(uuid, lessee='strangers')
+        self.watch()
+        self.fail(uuids[0])
+        self.work()
+        self.soon()
+        self.assertEqual(['strangers', 'ours'], [
+            self.ironic.there[uuid].lessee for uuid in uuids[::3]])
 
     def test_it_is_waited_for_once(self):
         self.kill_conductor(*self.nodes)

@@ -16,6 +16,8 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
+from ironic_reservations.engine import change
+from ironic_reservations.features.maintenance import drained
 from ironic_reservations.features.maintenance import find
 from tests import leasing
 from tests import servers
@@ -100,6 +102,16 @@ class TestDrained(windows.KeepTestCase):
         self.keep()
         self.assertEqual((False, None), self.shown())
         self.assertEqual('over', self.state(self.made).value)
+
+    def test_lost_commit_is_found(self) -> None:
+        """The features follow it, and the pass goes on."""
+        self.over(3)
+        followed: list[change.Change] = []
+        self.patch(change, '_follow', followed.append)
+        self.world.lose_next_write()
+        drained.begin_earlier(self.engine)
+        self.assert_window(leasing.at(3))
+        self.assertEqual(1, len(followed))
 
     def test_window_is_not_moved_into_the_past(self) -> None:
         """The process stood still: it would be over before it began."""

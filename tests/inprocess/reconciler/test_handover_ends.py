@@ -15,7 +15,9 @@
 from __future__ import annotations
 
 from ironic_reservations import errors
+from ironic_reservations.db import handovers as db_handovers
 from ironic_reservations.engine.in_flight import acted
+from ironic_reservations.model import handovers
 from ironic_reservations.model import leases as leases_model
 from tests import leasing
 from tests.inprocess.reconciler import leases
@@ -101,6 +103,18 @@ class CleanUnusedTestCase(leases.TestCase):
         self.assertEqual(['manage', 'provide'], [
             call for call, changed in self.ironic.changed
             if changed == node and call in ('manage', 'provide')])
+        self.assert_status(leases.STATUS.TERMINATED, made)
+
+
+    def test_row_that_a_holder_before_left_is_replaced(self) -> None:
+        """The node was never freed."""
+        made = self.started()
+        node = self.node_of(made)
+        with self.engine.database.write() as connection:
+            db_handovers.insert(connection, handovers.first(
+                node, 'somebody-before', None, (), self.engine.clock()))
+        self.work_at(4)
+        self.soon(times=4)
         self.assert_status(leases.STATUS.TERMINATED, made)
 
 

@@ -25,6 +25,7 @@ from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
+from ironic_reservations.engine.in_flight import acted
 from ironic_reservations.engine.in_flight import tickets
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.guard import tickets as guard_tickets
@@ -226,6 +227,60 @@ class TestLesseeInFlight(LateTestCase):
 
 
 @servers.also
+class TestPutBackInFlight(LateTestCase):
+    """Ports and volumes keep their uuids when a node gets its next holder."""
+
+    def setUp(self):
+        super().setUp()
+        self.first = self.leasing.create(1, 4)
+        self.second = self.leasing.create(6, 9, project_id='theirs')
+        self.work_at(1, self.other)
+        self.ports = self.small.below['ports']
+        self.port = self.add('ports', extra={})
+        self.target = self.add('volume/targets', volume_id='lent')
+        acted.write(dataclasses.replace(
+            self.engine, ironic=ironic_client.Ironic(self.transport)),
+            self.node, ('port', 'volume'), within=6)
+
+    def add(self, kind, **known):
+        uuid = world.new_uuid()
+        self.small.below[kind][uuid] = {
+            'uuid': uuid, 'node_uuid': self.node, **known}
+        return uuid
+
+    def assert_late_one_is_refused(self):
+        """Check that a correction comes to nothing in the next lease."""
+        self.work_at(4, self.other)
+        self.balancer.holding = True
+        self.balancer.only = ('/v1/ports', '/v1/volume')
+        self.later(self.crew)
+        for _ in range(4):
+            self.later(self.other)
+        self.assert_status(TERMINATED, self.first)
+        self.at(6)
+        self.leasing.refresh()
+        self.work(self.other)
+        self.assert_status(ACTIVE, self.second)
+        self.ports[self.port]['extra'] = {'of': 'second'}
+        targets = self.small.below['volume/targets']
+        targets.pop(self.target)
+        self.assertEqual([403], self.balancer.deliver())
+        self.assertEqual(({'of': 'second'}, {}), (
+            self.ports[self.port]['extra'], targets))
+        self.assertEqual([], self.world.in_flight())
+
+    def test_late_change_of_a_port_is_refused(self):
+        """It overwrote what the next holder had made of the port."""
+        self.ports[self.port]['extra'] = {'of': 'first'}
+        self.assert_late_one_is_refused()
+
+    def test_late_target_is_refused(self):
+        """It came back after the next holder had deleted it."""
+        self.small.below['volume/targets'].pop(self.target)
+        self.assert_late_one_is_refused()
+
+
+@servers.also
 class TestTickets(LateTestCase):
 
     def setUp(self):
@@ -278,6 +333,19 @@ class TestTickets(LateTestCase):
             self.assertEqual(403, self.send(token, method, path, body), path)
         self.assertEqual([], self.changes())
         self.assertEqual(200, self.send(token))
+
+    def test_one_for_an_object_below_the_node(self):
+        path = f'/v1/ports/{world.new_uuid()}'
+        good = self.issue(in_flight.Act.PUT_BACK)
+        for token, method, asked in (
+                (self.issue(), 'PATCH', path),
+                (good, 'PUT', path),
+                (good, 'POST', path), (good, 'DELETE', '/v1/ports'),
+                (good, 'DELETE', f'{path}/vifs')):
+            self.assertEqual(403, self.send(token, method, asked), asked)
+        self.small.below['ports'][path.rpartition('/')[2]] = {}
+        self.assertEqual(204, self.send(good, 'DELETE', path))
+        self.assertEqual(403, self.send(good, 'DELETE', path))
 
     def test_old_one_is_refused_and_goes(self):
         token = self.issue()

@@ -299,7 +299,7 @@ class TestNotReady(_TestCase):
                 self.engine, node, proof)
         with self.engine.database.read() as connection:
             self.assertTrue(db_host_views.read(
-                connection, [node], leasing.at(4))[node].put_back)
+                connection, [node], leasing.at(4))[node].being_put_back)
         self.work()
         admission.admit(self.engine, node)
 

@@ -14,8 +14,11 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 from ironic_reservations import errors
 from ironic_reservations.db import handovers as db_handovers
+from ironic_reservations.db import tables
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.in_flight import acted
 from ironic_reservations.engine.in_flight import admission
@@ -96,6 +99,73 @@ class TestPutBack(leases.TestCase):
         with self.engine.database.read() as connection:
             self.assertEqual({}, db_handovers.read(connection, (self.node,)))
 
+    def test_deleted_while_a_deploy_is_sent_that_ironic_refuses(self) -> None:
+        self._act_before_deploy()
+        opened = admission.admit(self.engine, self.node, self.held.uuid)
+        self._refuses()
+        admission.close(self.engine, opened, False)
+        release.release(self.engine, self.held.uuid)
+        self._put_back()
+
+    def test_deleted_after_the_process_of_a_deploy_has_died(self) -> None:
+        self._act_before_deploy()
+        admission.admit(self.engine, self.node, self.held.uuid)
+        with self.engine.database.write() as connection:
+            connection.execute(tables.in_flight_requests.delete())
+        self._refuses()
+
+    def test_deleted_while_a_deployed_node_is_changed(self) -> None:
+        self._act_before_deploy()
+        self.world.use(self.held)
+        self.world.refresh()
+        opened = admission.admit(self.engine, self.node, self.held.uuid)
+        self._refuses()
+        admission.close(self.engine, opened, False)
+        release.release(self.engine, self.held.uuid)
+        self.assertEqual([], self.leasing.all())
+
+    def test_deleted_after_an_undeploy_that_the_mirror_has_not_seen(
+            self) -> None:
+        self._act_before_deploy()
+        self.world.use(self.held)
+        self.world.refresh()
+        self.ironic.change(self.node, provision_state='available',
+                           instance_uuid=None)
+        self._act_before_deploy()
+        release.release(self.engine, self.held.uuid)
+        self._put_back()
+
+    def test_deleted_beside_an_undeploy_and_an_act(self) -> None:
+        self._act_before_deploy()
+        self.world.use(self.held)
+        self.world.refresh()
+
+        def undeploy() -> None:
+            self.ironic.change(self.node, provision_state='available',
+                               instance_uuid=None)
+            self._act_before_deploy()
+        self.world.before_next_write(undeploy)
+        release.release(self.engine, self.held.uuid)
+        self._put_back()
+
+    def test_deleted_while_ironic_does_not_answer(self) -> None:
+        self._act_before_deploy()
+        self.world.use(self.held)
+        self.patch(self.ironic, 'node', mock.Mock(
+            side_effect=errors.IronicUnavailable('no')))
+        self.assertRaises(errors.IronicUnavailable, release.release,
+                          self.engine, self.held.uuid)
+        find.get(self.engine, self.held.uuid)
+
+    def _act_before_deploy(self) -> None:
+        acted.write(self.engine, self.node, ('power', '/instance_info'))
+        self.ironic.fields[self.node] = {'power_state': 'power on'}
+
+    def _refuses(self) -> None:
+        self.assertRaises(errors.ReservationInUse, release.release,
+                          self.engine, self.held.uuid)
+        find.get(self.engine, self.held.uuid)
+
     def test_renewed_in_time(self) -> None:
         self._act()
         self.world.clock.advance(590)
@@ -103,6 +173,20 @@ class TestPutBack(leases.TestCase):
         self.world.clock.advance(20)
         sweep.sweep(self.engine)
         self.assertEqual([], self.leasing.all())
+
+    def test_renewal_that_stood_still_past_the_end_brings_nothing_back(
+            self) -> None:
+        self._act()
+
+        def pass_by() -> None:
+            self.world.clock.advance(601)
+            self.assertRaises(errors.ReservationNotFound, find.get,
+                              self.engine, self.held.uuid)
+        self.world.before_next_write(pass_by)
+        self.assertRaises(errors.ReservationNotFound, renew.renew,
+                          self.engine, self.held.uuid, ttl=600)
+        sweep.sweep(self.engine)
+        self._put_back()
 
     def test_nobody_acted(self) -> None:
         self.world.clock.advance(601)
@@ -114,6 +198,32 @@ class TestPutBack(leases.TestCase):
             lambda: release.release(self.engine, self.held.uuid))
         self.assertRaises(errors.Contention, self._act)
         self.assertEqual([], self.leasing.all())
+
+    def _handed_on(self) -> None:
+        release.release(self.engine, self.held.uuid)
+        self.ironic.fields[self.node] = {'description': 'put back'}
+        self.world.reserve(self.node)
+
+    def test_act_of_a_holder_before_was_that_of_the_next(self) -> None:
+        """The next one had to be put back, who had done nothing."""
+        self._handed_on()
+        self.assertRaises(errors.Contention, acted.write, self.engine,
+                          self.node, ('power',), judged=self.held.uuid)
+        self._assert_unacted()
+
+    def test_node_that_passes_on_while_an_act_is_written(self) -> None:
+        """The next one was to get what the node was like before it."""
+        self.ironic.fields[self.node] = {'description': 'of the first'}
+        self.engine.database.interruptions.append(self._handed_on)
+        self.assertRaises(errors.Contention, acted.write, self.engine,
+                          self.node, ('/description',))
+        self._assert_unacted()
+
+    def _assert_unacted(self) -> None:
+        with self.engine.database.read() as connection:
+            self.assertEqual({}, db_handovers.read(connection, (self.node,)))
+        self.assertEqual([False], [bool(row['acted']) for row in
+                                   self.world.reservations().values()])
 
     def test_end_that_an_act_overtakes_puts_back(self) -> None:
         self.engine.database.interruptions.append(self._act)

@@ -113,6 +113,44 @@ class TestOne(_Usage):
         self.assertEqual(after, self.hours())
         self.assertEqual([], self.leasing.rows())
 
+    def test_pass_that_stood_still_ends_no_later_deployment(self):
+        self.until(2)
+        node = self.leasing.reload(self.made).bookings[0].node_uuid
+        self.deploy(self.made, node)
+        self.until(3)
+        self.undeploy(self.made, node)
+        self.leasing.refresh()
+
+        def others():
+            self.until(4)
+            self.deploy(self.made, node)
+            self.until(5)
+        self.world.before_next_write(others)
+        usage.record_deployments(self.engine)
+        self.until(7)
+        # From two to four, and from four to seven.
+        self.assertEqual(5, self.deployed())
+
+    def test_pass_that_stood_still_begins_no_deployment_that_is_over(self):
+        self.until(2)
+        node = self.leasing.reload(self.made).bookings[0].node_uuid
+        self.ironic.deploy(node, world.new_uuid())
+        self.leasing.refresh()
+
+        def others():
+            self.until(3)
+            self.ironic.change(node, provision_state='available',
+                               instance_uuid=None)
+            self.until(4)
+        self.world.before_next_write(others)
+        usage.record_deployments(self.engine)
+        self.until(7)
+        self.assertEqual(1, self.deployed())
+
+    def deployed(self):
+        """Return the deployed hours of the first of March."""
+        return self.hours()[1][2]
+
     def test_each_project_and_each_class(self):
         self.leasing.hosts(1, resource_class='tin')
         self.leasing.create(2, 4, leasing.wish(

@@ -332,6 +332,23 @@ class AroundTestCase(base.BrowserCase):
         self.titled('lease', page)
         self.check_accessible(page)
 
+    def test_phone_shows_hosts_that_are_not_usable(self):
+        """Their number was cut: the column of names is narrow."""
+        node = self.service.ask_ironic('GET', 'nodes/gold-0')['uuid']
+        self.service.ask_ironic('PUT', f'nodes/{node}/maintenance', {})
+        self.addCleanup(self.service.ask_ironic, 'DELETE',
+                        f'nodes/{node}/maintenance')
+        page = self.someone(**_PHONE)
+        self.open(page)
+        away = self.row('gold', page).locator('.away')
+        expect(away).to_have_text('1 not usable', use_inner_text=True)
+        row = self.row('gold', page).bounding_box()
+        box = away.bounding_box()
+        self.assertLessEqual(box['y'] + box['height'],
+                             row['y'] + row['height'])
+        self.assertTrue(away.evaluate(
+            'element => element.scrollWidth <= element.clientWidth'))
+
     def test_phone_shows_what_is_asked_for(self):
         """The row of the class stays above the form, whatever that says."""
         self.service.lease(1, 30, name='training', hosts=2)

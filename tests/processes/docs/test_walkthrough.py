@@ -14,9 +14,15 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+
 from tests.inprocess.client import base
 
 SCRIPT = base.EXAMPLES / 'walkthrough.sh'
+PAGE = base.ROOT / 'doc' / 'source' / 'user' / 'walkthrough.rst'
+_OUTPUT = re.compile(r'^\.\. code-block:: text\n\n((?:    .*\n|\n)+)',
+                     re.MULTILINE)
 
 
 class WalkthroughTest(base.ClientTestCase):
@@ -34,3 +40,17 @@ class WalkthroughTest(base.ClientTestCase):
         self.assertEqual(2, done.stdout.count('exit status 1\n'))
         self.assertRegex(done.stdout, r'state +\| in_use')
         self.assertEqual('available', self.provision_state(node))
+        # NOTE: node-0 is free again, and the list has both.
+        self.assertEqual(2, len(re.findall(
+            r'node-[01] .* available ', done.stdout)))
+        self.check_page(done)
+
+    def check_page(self, done: subprocess.CompletedProcess[str]) -> None:
+        """Check that the page shows the output, but for times and ids."""
+        shown = _OUTPUT.findall(PAGE.read_text())
+        self.assertEqual(6, len(shown))
+        there = [base.masked(done.stdout), base.masked(done.stderr)]
+        for block in shown:
+            expected = base.masked(block.replace('exit status 1\n', ''))
+            self.assertTrue(any(expected in text for text in there),
+                            f'{expected}\n{there}')

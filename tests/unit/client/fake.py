@@ -53,6 +53,7 @@ class FakeService(fixtures.Fixture):
     :ivar reservations: the reservations by UUID.
     :ivar nodes: Ironic's nodes by UUID.
     :ivar answers: errors to raise for the next requests about reservations.
+    :ivar hosts: the hosts that are listed.
     :ivar locked: the number of deploys to refuse with Ironic's own 409.
     """
 
@@ -60,6 +61,7 @@ class FakeService(fixtures.Fixture):
     ironic_maximum = '1.115'
     page = 1000
     served = True
+    has_nodes = True
     prefix = ''
 
     def _setUp(self) -> None:
@@ -67,6 +69,7 @@ class FakeService(fixtures.Fixture):
         self.reservations: dict[str, dict[str, Any]] = {}
         self.nodes: dict[str, dict[str, Any]] = {}
         self.answers: list[errors.ReservationError] = []
+        self.hosts: list[dict[str, Any]] = []
         self.locked = 0
         self.promised = 24.0
         self.project: str | None = 'red'
@@ -143,6 +146,12 @@ class FakeService(fixtures.Fixture):
             return 406, {'error_message': json.dumps(
                 {'code': 406, 'title': 'Not Acceptable',
                  'description': f'Version {asked} was requested'})}, []
+        if path.startswith('/v1/nodes') and not self.has_nodes:
+            raise errors.ResourceNotFound('There is nothing at this path.')
+        if path == '/v1/os-hosts':
+            if request['body']:
+                return 201, {'host': request['body']}, []
+            return 200, {'hosts': self.hosts}, []
         if match := re.fullmatch(r'/v1/nodes/([^/]+)(/states/provision)?',
                                  path):
             return self._node(request, *match.groups())

@@ -101,7 +101,20 @@ class CalendarChartTest(testtools.TestCase):
         self.assertIn('gold-2 │╫╫╫╫╫╫╫╫╫╫··········', lines)
         self.assertEqual(
             '· free ┆ maintenance window ╫ maintenance window under way '
-            '▒ planned', ' '.join(' '.join(lines[-3:]).split()))
+            '▒ planned', ' '.join(' '.join(lines[-4:]).split()))
+
+    def test_legend_keeps_signs_with_their_words(self):
+        """A line of the legend ended between a sign and its words."""
+        shown = found(
+            of_class('gold', 1, (0, 1)), leases=(OURS,), hosts=(
+                host('1', (0, HOUR, 0, 0, 0), (HOUR, 2 * HOUR, 1, 0, 0),
+                     (2 * HOUR, 3 * HOUR, 2, 0, 0)),))
+        pairs = ['· free', '▒ planned', '█ leased', '▓ reserved']
+        for width in range(24, 60):
+            lines = terminal.drawn(chart.CalendarChart(shown), width=width)
+            legend = lines[len(lines) - lines[::-1].index(''):]
+            self.assertEqual(pairs, [
+                pair for line in legend for pair in line.split('   ')])
 
     def test_nothing_is_open(self):
         """A sentence says so."""

@@ -296,6 +296,13 @@ class LeasePlanTest(testtools.TestCase):
                       encoding='ascii')
         self.assertIn('  |' + '.' * 33 + '=' * 35, lines)
 
+    def test_labels_of_years_have_the_year(self):
+        """The axis of more than a year had months without years."""
+        for days, label in ((364, '01-31 12:00'), (365, '2030-01-31')):
+            line = timescale.Timescale(
+                NOON, NOON + datetime.timedelta(days=days), 60).labels()
+            self.assertEqual(label, line.plain[:len(label)])
+
     def test_identifiers_are_never_cut(self):
         """A narrow terminal wraps them."""
         told = ''.join(drawn(lease.LeasePlan(LEASE, NOON), width=30))

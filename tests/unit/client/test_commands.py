@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import io
 import json
 import pathlib
@@ -24,12 +25,15 @@ import types
 import fixtures
 from ironicclient import exc
 
+from ironic_reservations import errors as api_errors
 from ironic_reservations_client import errors
+from ironic_reservations_client.osc import host_import
 from ironic_reservations_client.osc import limits
 from ironic_reservations_client.osc import reservation
 from ironic_reservations_client.osc import usage
 from tests.unit.client import base
 from tests.unit.client import fake
+from tests.unit.client import zones
 
 
 class CommandsTest(base.ClientTestCase):
@@ -86,8 +90,77 @@ class CommandsTest(base.ClientTestCase):
         self.assertEqual(
             {'resource_class': 'gold', 'traits': ['A', 'B'],
              'instance_uuid': base.INSTANCE, 'uuid': base.UNKNOWN,
-             'expires_at': '2031-01-01T00:00:00Z'},
+             'expires_at': '2031-01-01T00:00:00+00:00'},
             self.service.sent('POST')[0]['body'])
+
+    def test_times_of_reservations_are_typed_like_others(self):
+        """They had a format of their own, and no zone with --local."""
+        self.useFixture(zones.Zone('Asia/Tokyo'))
+        held = self.create('one')['uuid']
+        local = ('--local', '--expires-at', '2031-01-01 09:00')
+        for typed, sent in (
+                (local, '2031-01-01T00:00:00+00:00'),
+                (('--expires-at', '2031-01-01T00:00Z'),
+                 '2031-01-01T00:00:00+00:00'),
+                (('--ttl', '600'), 600), (('--ttl', '10m'), 600)):
+            self.json_of(reservation.RenewReservation, held, *typed)
+            self.assertEqual(
+                sent, self.service.sent('PATCH')[-1]['body'][0]['value'])
+        self.create('two', *local)
+        self.assertEqual('2031-01-01T00:00:00+00:00',
+                         self.service.sent('POST')[-1]['body']['expires_at'])
+        self.json_of(reservation.RenewReservation, held, '--expires-at',
+                     '+10m')
+        ends = datetime.datetime.fromisoformat(
+            self.service.sent('PATCH')[-1]['body'][0]['value'])
+        left = ends - datetime.datetime.now(datetime.UTC)
+        self.assertTrue(540 < left.total_seconds() <= 600)
+
+    def test_a_name_is_no_reservation(self):
+        """The error says how to find the reservation of a node."""
+        self.service.answers = [api_errors.ReservationNotFound(
+            "There is no reservation 'one': that is not a UUID.")] * 2
+        error = self.assertRaises(
+            errors.NotFound, self.run_command, reservation.ShowReservation,
+            'one')
+        self.assertIn('UUID. "reservation list --node" finds', str(error))
+        self.assertNotIn('--node', error.refusal.sentence)
+        error = self.assertRaises(
+            exc.ClientException, self.run_command,
+            reservation.DeleteReservation, 'one')
+        self.assertIn('UUID. "reservation list --node" finds', str(error))
+
+    def test_the_standalone_service_has_no_nodes(self):
+        """Its 404 for a node spoke of a path that nobody had typed."""
+        self.service.has_nodes = False
+        for command, *args in (
+                (reservation.CreateReservation, 'one'),
+                (reservation.ListReservations, '--node', 'one'),
+                (host_import.ImportHosts, '--all')):
+            error = self.assertRaises(errors.NoNodes, self.run_command,
+                                      command, *args)
+            self.assertIn('has no nodes: use the UUIDs', str(error))
+        self.assertEqual(self.one, self.create(self.one)['node_uuid'])
+
+    def test_the_standalone_service_opens_hosts_by_name(self):
+        """It knows the names of nodes, which the command cannot look up."""
+        self.service.has_nodes = False
+        self.json_of(host_import.ImportHosts, 'one', self.two)
+        self.assertEqual([{'name': 'one'}, {'name': self.two}], [
+            each['body'] for each in self.service.sent('POST', '/os-hosts')])
+
+    def test_import_leaves_the_properties_of_hosts(self):
+        """They were dropped silently."""
+        self.service.hosts = [
+            {'id': '1', 'name': 'one', 'node_uuid': self.one, 'rack': 'r1'},
+            {'id': '2', 'name': 'two', 'node_uuid': self.two, 'rack': 'r2'}]
+        told = io.StringIO()
+        with contextlib.redirect_stderr(told):
+            counts = self.json_of(host_import.ImportHosts, 'one', 'two',
+                                  '--property', 'rack=r1')
+        self.assertEqual(2, counts['hosts_already'])
+        self.assertIn('1 node was a host already and keeps its properties: '
+                      'two. Use "reservation host set', told.getvalue())
 
     def test_create_for_a_flavor(self):
         """The flavor is as the command of the compute service prints it."""
@@ -205,12 +278,12 @@ class CommandsTest(base.ClientTestCase):
     def test_limits(self):
         """There is one row for each, also for another project."""
         self.assertEqual([
-            {'Limit': 'max_leases_per_project', 'Used': 3, 'Allowed': 200,
-             'Unit': 'leases', 'Resource class': None},
-            {'Limit': 'max_duration', 'Used': None, 'Allowed': None,
-             'Unit': 'seconds', 'Resource class': None},
-            {'Limit': 'max_horizon', 'Used': None, 'Allowed': 31622400,
-             'Unit': 'seconds', 'Resource class': None}],
+            {'limit': 'max_leases_per_project', 'used': 3, 'allowed': 200,
+             'unit': 'leases', 'resource_class': None},
+            {'limit': 'max_duration', 'used': None, 'allowed': None,
+             'unit': 'seconds', 'resource_class': None},
+            {'limit': 'max_horizon', 'used': None, 'allowed': 31622400,
+             'unit': 'seconds', 'resource_class': None}],
             self.json_of(limits.ListLimits))
         self.assertEqual({}, self.service.requests[-1]['query'])
         self.json_of(limits.ListLimits, '--project', 'blue')
@@ -229,16 +302,16 @@ class CommandsTest(base.ClientTestCase):
     def test_usage(self):
         """There is one row for each day or other group."""
         self.assertEqual([
-            {'Day': '2026-03-01', 'Project': 'red', 'Class': 'gold',
-             'Promised host hours': 24.0, 'Bound host hours': 12.0,
-             'Deployed host hours': 8.0, 'Unused host hours': 4.0}],
+            {'day': '2026-03-01', 'project_id': 'red',
+             'resource_class': 'gold', 'promised': 24.0, 'bound': 12.0,
+             'deployed': 8.0, 'unused': 4.0}],
             self.json_of(usage.ListUsage))
         self.assertEqual({'by': 'day,project,class'},
                          self.service.requests[-1]['query'])
         self.assertEqual([
-            {'Class': 'gold', 'Promised host hours': 24.0,
-             'Bound host hours': 12.0, 'Deployed host hours': 8.0,
-             'Unused host hours': 4.0}], self.json_of(
+            {'resource_class': 'gold', 'promised': 24.0,
+             'bound': 12.0, 'deployed': 8.0,
+             'unused': 4.0}], self.json_of(
                 usage.ListUsage, '--by', 'class', '--first-day',
                 '2026-03-01', '--last-day', '2026-03-31', '--all-projects'))
         self.assertEqual(
@@ -313,3 +386,22 @@ class CommandsTest(base.ClientTestCase):
             (held['uuid'], {'meta_data': {'a': 1}}, [{'step': 'x'}]),
             (put['proof'], put['body']['configdrive'],
              put['body']['deploy_steps']))
+
+    def test_deploy_can_be_repeated(self):
+        """Ironic refuses a second deploy of an active node."""
+        held = self.create('one')
+        for _ in range(2):
+            with contextlib.redirect_stderr(io.StringIO()):
+                shown = self.json_of(reservation.DeployReservation,
+                                     held['uuid'], '--wait', '10')
+            self.assertEqual('active', shown['provision_state'])
+        self.assertEqual(1, len(self.service.sent('PUT')))
+
+    def test_deploy_of_all_nodes_of_a_reservation(self):
+        """--all was ignored; a reservation has one node."""
+        held = self.create('one')
+        error = self.assertRaises(
+            exc.CommandError, self.run_command,
+            reservation.DeployReservation, held['uuid'], '--all')
+        self.assertIn('--all is for leases', str(error))
+        self.assertEqual([], self.service.sent('PUT'))

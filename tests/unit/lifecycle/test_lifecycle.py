@@ -80,13 +80,6 @@ class TestLifecycle(testtools.TestCase):
                     State.RESERVED, State.STARTING, State.IN_USE)),
                 (provision_state, instance))
 
-    def test_node_that_is_gone_ends_every_reservation(self):
-        for state in State:
-            held = node_reservation.Reservation('reservation', 'node', 'mine',
-                                                NOW, None, NOW, state)
-            self.assertEqual(lifecycle.Verdict(end=End.NODE_DELETED),
-                             lifecycle.judge(held, None))
-
     def test_maintenance_on_off(self):
         """Everybody who set maintenance ended others' reservations by it."""
         for trouble in ({'maintenance': True}, {'retired': True},

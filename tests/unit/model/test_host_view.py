@@ -30,8 +30,8 @@ LAST = strategies.NOW + datetime.timedelta(days=1)
 
 def _answers(view: host_view.HostView) -> tuple[Any, ...]:
     return (view.reservation, view.present, view.lease, view.held,
-            view.put_back, view.maintained_until, view.leaves_maintenance,
-            view.next_lease, view.next_window)
+            view.being_put_back, view.maintained_until,
+            view.leaves_maintenance, view.next_lease, view.next_window)
 
 
 class TestHostView(testtools.TestCase):
@@ -52,8 +52,8 @@ class TestHostView(testtools.TestCase):
             self, view: host_view.HostView) -> None:
         self.assertEqual(
             view.reservation is not None or bool(view.present),
-            view.held or view.put_back)
-        self.assertFalse(view.held and view.put_back)
+            view.held or view.being_put_back)
+        self.assertFalse(view.held and view.being_put_back)
         self.assertIsNone(view.reservation and view.void)
         self.assertIn(view.row, (view.reservation, view.void))
 

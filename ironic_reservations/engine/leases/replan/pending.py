@@ -111,7 +111,7 @@ def _within(task: task_module.Task, window: task_module.Window,
     if window.until is not None:
         ahead = min(ahead, window.until)
     # This is an offer.
-    hard_requests.offers()
+    hard_requests.unlock_offers()
     later = _first_start(task, free, demands, window.first, ahead, least)
     raise task.refusal(outcome, free, (),
                        None if later is None else later + length)

@@ -312,8 +312,8 @@ class Task:
             return None
         for offer in offers.offers(
                 free, demands, instants.instant(self.snapshot.now),
-                instants.instant(self.after.end), hard_requests.offers(), (
-                    offers.Kind.SHORTER,)):
+                instants.instant(self.after.end),
+                hard_requests.unlock_offers(), (offers.Kind.SHORTER,)):
             end = min(self.until, instants.moment(max(
                 demand.end for demand in offer.demands)))
             return end if end > self.before.end else None
@@ -336,7 +336,7 @@ class Task:
         found = []
         for offer in offers.offers(
                 free, demands, instants.instant(self.snapshot.now),
-                instants.instant(latest), hard_requests.offers(), (
+                instants.instant(latest), hard_requests.unlock_offers(), (
                     offers.Kind.LATER, offers.Kind.EARLIER)):
             start, end = (instants.moment(each) for each in (
                 offer.demands[0].start, offer.demands[0].end))

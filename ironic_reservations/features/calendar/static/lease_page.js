@@ -38,6 +38,9 @@ const DONE = {UNDONE: 'to come', IN_PROGRESS: 'in progress', DONE: 'done',
               ERROR: 'failed'};
 /** So many fit into the address of a request. */
 const NODES_AT_ONCE = 40;
+/** What becomes of the lease itself, which differs between the two. */
+const KEEPS = 'The lease stays in the lists for some days, as ended.';
+const FORGETS = 'The lease is removed from the lists, too.';
 const OVER = ['TERMINATED', 'DELETING', 'ERROR'];
 
 /** The page of one lease, in the panel. */
@@ -273,13 +276,14 @@ export class LeasePage {
       element('button', {type: 'button', onclick: () => this.editName()},
               'Rename'),
       started && element(
-        'button', {type: 'button', onclick: () => this.endNow()}, 'End now'),
+        'button', {type: 'button', title: KEEPS, onclick: () => this.endNow()},
+        'End now'),
       this.lease.degraded && element(
         'button', {type: 'button',
                    onclick: () => this.write({heal: true},
                                              'Broken hosts are replaced.')},
         'Replace broken hosts'),
-      element('button.danger', {type: 'button',
+      element('button.danger', {type: 'button', title: FORGETS,
                                 onclick: () => this.remove()}, 'Delete'));
   }
 
@@ -399,7 +403,7 @@ export class LeasePage {
 
   async endNow() {
     if (await ask(`End “${this.lease.name}” now? Its hosts are taken back, `
-                  + 'and what runs on them is lost.', 'End now')) {
+                  + `and what runs on them is lost. ${KEEPS}`, 'End now')) {
       await this.write({end_date: 'now'}, 'The lease ends now.');
     }
   }
@@ -409,7 +413,8 @@ export class LeasePage {
     const more = started
       ? 'Its hosts are taken back, and what runs on them is lost.'
       : 'Others can have its hosts at once.';
-    if (!await ask(`Delete “${this.lease.name}”? ${more}`, 'Delete')) {
+    if (!await ask(`Delete “${this.lease.name}”? ${more} ${FORGETS}`,
+                   'Delete')) {
       return;
     }
     try {

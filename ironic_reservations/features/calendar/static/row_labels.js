@@ -133,6 +133,7 @@ export class RowLabels {
     const free = this.fleet.freeAt(row.key, Math.max(from, now));
     const least = this.fleet.leastFree(row.key, Math.max(from, now), to);
     made.setAttribute('aria-expanded', String(row.open));
+    const away = unusableText(each);
     const text = [shownName, row.open, free, least, each.hosts,
                   Object.entries(each.conditions).join()].join();
     if (made.dataset.text !== text) {
@@ -153,9 +154,10 @@ export class RowLabels {
                     element('strong', {}, String(free)),
                     ` of ${each.hosts} free`),
             element('span.least', {
-              title: `down to ${least} in view${unusableText(each) ?? ''}`},
+              title: `down to ${least} in view${away ? ` · ${away}` : ''}`},
             `down to ${least}`, element('span.in-view', {}, ' in view'),
-            unusableText(each)))),
+            away && element('span.away', {},
+                            element('span.in-view', {}, ' · '), away)))),
         element('span.said', {role: 'gridcell'}));
     }
     made.words = () => saidOfClass(each, from, to);
@@ -250,7 +252,7 @@ function write(place, text) {
 
 function unusableText({hosts, conditions}) {
   const away = hosts - (conditions?.usable ?? hosts);
-  return away ? ` · ${away} not usable` : null;
+  return away ? `${away} not usable` : null;
 }
 
 function saidOfClass(each, from, to) {

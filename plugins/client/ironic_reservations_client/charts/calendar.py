@@ -48,6 +48,8 @@ _LEFT = {
     'broken': ('×', 'x', 'red', 'broken'),
     'closed': ('-', '-', 'dim', 'closed'),
 }
+#: Stands between the pairs of the legend.
+_BETWEEN = '   '
 #: A name takes no more than this part of the width.
 _NAMES = 3
 
@@ -99,7 +101,7 @@ class CalendarChart:
             yield scale.labels(indent)
         if hosts:
             yield text.Text()
-            yield _legend(hosts, options)
+            yield from _legend(hosts, options)
 
     def _spans(self, steps: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
         ends = [*(second for second, _ in steps[1:]), self._found['end']]
@@ -174,8 +176,8 @@ def _conditions(conditions: Mapping[str, int]) -> text.Text | None:
 
 
 def _legend(hosts: Sequence[Mapping[str, Any]],
-            options: console.ConsoleOptions) -> text.Text:
-    """Return the legend of the characters in the chart."""
+            options: console.ConsoleOptions) -> Iterator[text.Text]:
+    """Yield the lines of the legend of the characters in the chart."""
     left = [_left(host) for host in hosts]
     signs = [sign for sign in _LEFT.values() if sign in left]
     signs.extend(_WINDOW[under_way] for under_way in range(len(_WINDOW))
@@ -184,8 +186,14 @@ def _legend(hosts: Sequence[Mapping[str, Any]],
     signs.extend(_HAD[had] for had in range(len(_HAD)) if any(
         booking[2] == had for host in hosts for booking in host['bookings']))
     line = text.Text()
-    for place, (sign, ascii_sign, style, words) in enumerate(signs):
-        line.append('   ' if place else '')
-        line.append(ascii_sign if options.ascii_only else sign, style)
-        line.append(f' {words}')
-    return line
+    for sign, ascii_sign, style, words in signs:
+        pair = text.Text.assemble(
+            (ascii_sign if options.ascii_only else sign, style), f' {words}')
+        # A line never ends between a character and its words.
+        if line and (line.cell_len + len(_BETWEEN) + pair.cell_len
+                     > options.max_width):
+            yield line
+            line = text.Text()
+        line.append(_BETWEEN if line else '')
+        line.append_text(pair)
+    yield line

@@ -24,6 +24,7 @@ from ironic_reservations_client import times
 _SHORT = datetime.timedelta(minutes=10)
 _NARROWEST = 20
 _DAYS = datetime.timedelta(days=1)
+_YEAR = datetime.timedelta(days=365)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,6 +72,8 @@ class Timescale:
         length = self.end - self.start
         if self.local:
             moment = times.here(moment)
+        if length >= _YEAR:
+            return f'{moment:%Y-%m-%d}'
         if length < _SHORT:
             return f'{moment:%H:%M:%S}'
         return (f'{moment:%H:%M}' if length < _DAYS

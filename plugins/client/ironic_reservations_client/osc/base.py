@@ -26,6 +26,7 @@ from ironicclient import exc
 from osc_lib.command import command
 
 from ironic_reservations_client import errors
+from ironic_reservations_client.osc import hints
 from ironic_reservations_client.osc import options
 
 Columns = tuple[Sequence[str], Iterable[Any]]
@@ -59,12 +60,22 @@ class Command(command.Command):
         """Run the command; print a refusal."""
         try:
             options.check(parsed_args)
-            return int(super().run(parsed_args) or 0)
+            return self._explaining(parsed_args)
         except exc.ClientException as error:
             if getattr(parsed_args, 'formatter', None) == 'json':
                 print(json.dumps({'error': _described(error)}, indent=2),
                       file=self.app.stdout)
             raise
+
+    def _explaining(self, parsed_args: argparse.Namespace) -> int:
+        """Run the command; explain a refusal in the words of commands."""
+        try:
+            return int(super().run(parsed_args) or 0)
+        except exc.NotFound as error:
+            errors.check_nodes(error)
+            raise _explained(error) from None
+        except errors.Refused as error:
+            raise _explained(error) from None
 
 
 class Deletion(Command, abc.ABC):
@@ -93,8 +104,8 @@ class Deletion(Command, abc.ABC):
                 self.delete(self.client, ident)
                 print(f'{done} {self.thing} {ident}')
             except exc.ClientException as error:
-                failures.append(
-                    f'Failed to {verb} {self.thing} {ident}: {error}')
+                failures.append(f'Failed to {verb} {self.thing} {ident}: '
+                                f'{_explained(error)}')
         if failures:
             raise exc.ClientException('\n'.join(failures))
 
@@ -102,6 +113,12 @@ class Deletion(Command, abc.ABC):
 def named(thing: str, text: str) -> options.Option:
     """Return the argument that names the resources to delete."""
     return options.Option('idents', text, metavar=f'<{thing}>', nargs='+')
+
+
+def _explained(error: exc.ClientException) -> exc.ClientException:
+    if isinstance(error, errors.Refused):
+        error.reword(hints.explained)
+    return error
 
 
 def _described(error: exc.ClientException) -> dict[str, Any]:

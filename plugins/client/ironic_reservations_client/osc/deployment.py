@@ -67,12 +67,14 @@ def chosen(client: Any, of: deployment.Promised, idents: Sequence[str],
 
 
 def deploy(client: Any, of: deployment.Promised, wanted: deployment.Wanted,
-           timeout: float | None) -> dict[str, Any]:
+           timeout: float | None, detailed: bool) -> dict[str, Any]:
     """Deploy nodes of a lease, and return the columns.
 
     :param client: an Ironic client.
     :param timeout: the time to wait in seconds; 0: for ever, ``None``: not at
         all.
+    :param detailed: whether the error repeats the reasons that were shown
+        during the wait, for programs.
     :raises ClientException: some nodes are not deployed.
     """
     under_way = deployment.Deployment(client, of)
@@ -80,7 +82,7 @@ def deploy(client: Any, of: deployment.Promised, wanted: deployment.Wanted,
     if timeout is not None:
         with _display(of) as report:
             under_way.wait(timeout, report)
-    under_way.check()
+    under_way.check(told=timeout is not None and not detailed)
     assert of.lease is not None
     return {'lease_id': of.lease.id, 'lease_name': of.lease.name,
             'nodes': cells.lines(_line, [

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
 import sys
+import types
 from typing import Any
 
 from ironicclient import exc
@@ -27,12 +28,15 @@ from osc_lib.command import command
 from rich import console
 from rich import progress
 
+from ironic_reservations_client import counted
 from ironic_reservations_client import errors
 from ironic_reservations_client import host
 from ironic_reservations_client.osc import base
 from ironic_reservations_client.osc import host as host_commands
 from ironic_reservations_client.osc import options
 
+#: The number of hosts that are named.
+_TOLD = 10
 _EXISTS = 'host.exists'
 #: Errors that every other node would get as well.
 _FOR_ALL = (401, 403, 503)
@@ -62,14 +66,17 @@ class ImportHosts(base.Command, command.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
         manager = host.HostManager(self.client)
-        hosts = {each.node_uuid for each in manager.list()}
+        hosts = {each.node_uuid: each for each in manager.list()}
         found, absent = _nodes(self.client, parsed_args)
         new = [node for node in found if node.uuid not in hosts]
         counts = {'imported': 0, 'hosts_already': len(found) - len(new),
                   'failed': absent}
+        capabilities = dict(parsed_args.capabilities)
+        _tell_of_others(hosts[node.uuid] for node in found
+                        if node.uuid in hosts and not capabilities.items()
+                        <= hosts[node.uuid].capabilities.items())
         try:
-            for outcome in _opened(manager, new,
-                                   dict(parsed_args.capabilities)):
+            for outcome in _opened(manager, new, capabilities):
                 counts[outcome] += 1
         except BaseException:
             print(f"Stopped after {counts['imported']} of {len(new)} nodes; "
@@ -83,6 +90,19 @@ class ImportHosts(base.Command, command.ShowOne):
         return int(super().run(parsed_args) or bool(self._failed))
 
 
+def _tell_of_others(kept: Iterable[host.Host]) -> None:
+    """Write which hosts keep properties other than the requested ones."""
+    names = [each.shown_name for each in kept]
+    if names:
+        shown = ', '.join(names[:_TOLD]) + (
+            ', ...' if len(names) > _TOLD else '')
+        print(f'{counted.counted(len(names), "node")} '
+              f'{"was a host" if len(names) == 1 else "were hosts"} already '
+              f'and {"keeps its" if len(names) == 1 else "keep their"} '
+              f'properties: {shown}. Use "reservation host set --property" '
+              'to change them.', file=sys.stderr)
+
+
 def _nodes(client: Any,
            parsed_args: argparse.Namespace) -> tuple[list[Any], int]:
     """Return the nodes, and the number of names without a node."""
@@ -94,7 +114,11 @@ def _nodes(client: Any,
             try:
                 found.append(client.node.get(ident, fields=fields))
             except exc.NotFound as missing:
-                print(f'{ident}: {missing}', file=sys.stderr)
+                if errors.has_nodes(missing):
+                    print(f'{ident}: {missing}', file=sys.stderr)
+                    continue
+                # The standalone service finds a node by its name, too.
+                found.append(types.SimpleNamespace(uuid=ident, name=None))
         return found, len(names) - len(found)
     found = client.node.list(
         limit=0, fields=fields, resource_class=parsed_args.resource_class)

@@ -64,9 +64,9 @@ class CreateLease(lease_plan.Planned):
         *options.SELECTION,
         *options.of(resources.LEASE, 'create', 'start', 'between'),
         options.Option(
-            '--queue', 'If the lease does not fit, plan it at a later time. '
-            'Its start is promised, and moves earlier when hosts become '
-            'free.', **options.FLAG),
+            '--queue', 'If the lease does not fit, plan it at a later time, '
+            'unless too few hosts match at any time. Its start is promised, '
+            'and moves earlier when hosts become free.', **options.FLAG),
         *options.of(resources.LEASE, 'create', 'priority', 'fix_before'),
         options.OneOf(
             *options.of(resources.LEASE, 'create', 'end', 'duration'),

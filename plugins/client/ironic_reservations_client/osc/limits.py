@@ -43,9 +43,10 @@ class ListLimits(base.Command, command.Lister):
         # A service before 1.13 has no limits by class.
         rows = [[each.get(field.name) for field in resources.LIMITS.fields]
                 for each in found.absolute]
+        if parsed_args.formatter != 'table':
+            return [field.name for field in resources.LIMITS.fields], rows
         return ([field.title.capitalize()
-                 for field in resources.LIMITS.fields],
-                _in_table(rows) if parsed_args.formatter == 'table' else rows)
+                 for field in resources.LIMITS.fields], _in_table(rows))
 
 
 def _in_table(rows: Sequence[Sequence[Any]]) -> Iterable[Sequence[str]]:

@@ -34,7 +34,7 @@ DURATION = {'metavar': '<duration>', 'type': typed.duration}
 _SETTINGS: dict[fields.Kind, dict[str, Any]] = {
     fields.Kind.FLAG: FLAG, fields.Kind.NUMBER: {'type': int},
     fields.Kind.SECONDS: DURATION, fields.Kind.INSTANT: TIME,
-    fields.Kind.TYPED_INSTANT: {'metavar': '<time>'},
+    fields.Kind.PLAIN_SECONDS: {'type': typed.plain_seconds},
     fields.Kind.WINDOW: {**TIME, 'metavar': ('<time>', '<time>'), 'nargs': 2},
     fields.Kind.TEXTS: MANY, fields.Kind.CHOICE: {'nargs': '*'}}
 
@@ -126,10 +126,10 @@ def wait(event: str) -> Option:
     :param event: the event in a sentence.
     """
     return Option(
-        '--wait', f'Wait for {event}. Optionally takes a timeout value (in '
-        'seconds). The default value is 0, meaning it will wait indefinitely.',
-        type=int, dest='wait_timeout', metavar='<time-out>', const=0,
-        nargs='?')
+        '--wait', f'Wait for {event}, at most for this time: seconds, or a '
+        'duration like 10m. Without a number, wait indefinitely.',
+        type=typed.plain_seconds, dest='wait_timeout', metavar='<time-out>',
+        const=0, nargs='?')
 
 
 def page(thing: str, ident: str = 'ID', default: str = '. Default is all.'

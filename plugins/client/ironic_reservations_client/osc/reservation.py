@@ -178,7 +178,10 @@ class DeleteReservation(base.Deletion):
 
 
 class DeployReservation(base.Command, command.ShowOne):
-    """Deploy the nodes of a reservation or lease, with its proof"""
+    """Deploy the nodes of a reservation or lease, with its proof
+
+    Active nodes stay as they are, so that the command can be repeated.
+    """
 
     arguments = (
         options.Option(
@@ -189,8 +192,7 @@ class DeployReservation(base.Command, command.ShowOne):
                 '--node', 'Deploy only this node of the lease (name or '
                 'UUID). Can be specified multiple times.', **options.MANY),
             options.Option(
-                '--all', 'Deploy all nodes of the lease. Active nodes stay '
-                'as they are.', **options.FLAG)),
+                '--all', 'Deploy all nodes of the lease.', **options.FLAG)),
         options.Option(
             '--image', 'Image to deploy: a URL, or the ID of an image of the '
             'image service (image_source in instance_info of the node).'),
@@ -230,12 +232,16 @@ class DeployReservation(base.Command, command.ShowOne):
             return self.dict2columns(lease_nodes.deploy(
                 self.client, lease_nodes.chosen(self.client, of, named,
                                                 parsed_args.all),
-                wanted, parsed_args.wait_timeout))
+                wanted, parsed_args.wait_timeout,
+                detailed=parsed_args.formatter == 'json'))
         return self._one(of, wanted, parsed_args)
 
     def _one(self, of: deployment.Promised, wanted: deployment.Wanted,
              parsed_args: argparse.Namespace) -> base.Columns:
         (reserved, proof), = of.proofs.items()
+        if parsed_args.all:
+            raise exc.CommandError(
+                f'The {of.title} has one node: --all is for leases.')
         for ident in parsed_args.node:
             if nodes.uuid_of(self.client, ident) != reserved:
                 raise exc.CommandError(
@@ -246,10 +252,16 @@ class DeployReservation(base.Command, command.ShowOne):
             # Not on stdout, which a program may read.
             print('Waiting for provision state active on the node of '
                   f'{of.title}', file=sys.stderr)
-        reservation.ReservationManager(self.client).deploy(
-            proof, configdrive=wanted.configdrive,
-            deploysteps=wanted.deploysteps, wait=timeout, node=reserved,
-            instance_info=wanted.instance_info)
+        manager = reservation.ReservationManager(self.client)
+        found = nodes.read(self.client, [reserved]).get(reserved)
+        # A repeated command must not ask for the same deployment again.
+        if found is None or found.provision_state not in deployment.BEGUN:
+            manager.deploy(
+                proof, configdrive=wanted.configdrive,
+                deploysteps=wanted.deploysteps, wait=timeout, node=reserved,
+                instance_info=wanted.instance_info)
+        elif timeout is not None:
+            manager.wait_active(reserved, timeout)
         node = self.client.node.get(reserved, fields=[
             'uuid', 'name', 'provision_state', 'target_provision_state',
             'instance_uuid'])

@@ -46,6 +46,15 @@ def typed(read: Callable[[str], Any]) -> Callable[[str], Any]:
 duration = typed(times.seconds)
 
 
+@typed
+def plain_seconds(text: str) -> int:
+    """Parse a number of seconds, or a duration such as ``10m``."""
+    try:
+        return int(text)
+    except ValueError:
+        return times.seconds(text)
+
+
 def now() -> datetime.datetime:
     """Return the present time in whole seconds, which are easier to read."""
     return datetime.datetime.now(datetime.UTC).replace(microsecond=0)

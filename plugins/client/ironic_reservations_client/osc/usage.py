@@ -63,14 +63,13 @@ class ListUsage(base.Command, command.Lister):
             parsed_args.project, parsed_args.all_projects)
         shown = [field for field in resources.USAGE.fields
                  if field.name in (*_HOURS, *(_BY[name] for name in by))]
-        cell = _in_table if parsed_args.formatter == 'table' else _as_it_is
+        if parsed_args.formatter != 'table':
+            return ([field.name for field in shown],
+                    [[row[field.name] for field in shown]
+                     for row in found.hours])
         return ([field.title for field in shown],
-                [[cell(field, row[field.name]) for field in shown]
+                [[_in_table(field, row[field.name]) for field in shown]
                  for row in found.hours])
-
-
-def _as_it_is(_field: fields.Field, value: object) -> object:
-    return value
 
 
 def _in_table(field: fields.Field, value: object) -> object:

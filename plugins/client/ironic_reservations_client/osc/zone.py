@@ -42,8 +42,7 @@ def _fields_of(*kinds: fields.Kind) -> frozenset[str]:
 
 
 #: The fields of the API that are instants, at any place.
-_INSTANTS = _fields_of(fields.Kind.INSTANT, fields.Kind.TYPED_INSTANT,
-                       fields.Kind.WINDOW)
+_INSTANTS = _fields_of(fields.Kind.INSTANT, fields.Kind.WINDOW)
 #: In seconds.
 _DURATIONS = _fields_of(fields.Kind.SECONDS)
 

@@ -24,6 +24,7 @@ from ironic_reservations_client import resources
 
 _TYPES = {
     fields.Kind.FLAG: bool, fields.Kind.NUMBER: int, fields.Kind.SECONDS: int,
+    fields.Kind.PLAIN_SECONDS: int,
     fields.Kind.WINDOW: list, fields.Kind.TEXTS: list,
     fields.Kind.OBJECTS: list, fields.Kind.OBJECT: dict}
 _R = TypeVar('_R', bound=type[resource.Resource])

@@ -1,0 +1,35 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Adds the words of commands to refusals, which have those of the API."""
+
+from __future__ import annotations
+
+import re
+
+_WORDS = tuple((re.compile(found), rf'\g<0> {added}') for found, added in (
+    ('"GET /v1/os-hosts"', '("reservation host list")'),
+    ('"GET /v1/maintenances"', '("reservation maintenance list")'),
+    ('change "min" and "max"', '(--hosts)'),
+    ('change "amount"', '(--instances)'),
+    ('in "give_back"', '(--give-back)'),
+    ('with "give_back"', '("reservation lease set --give-back")'),
+    ("There is no reservation '[^']*': that is not a UUID[.]",
+     '"reservation list --node" finds the reservation of a node.')))
+
+
+def explained(told: str) -> str:
+    """Return the text of a refusal, with the option or command for a key."""
+    for pattern, replacement in _WORDS:
+        told = pattern.sub(replacement, told)
+    return told
