@@ -42,7 +42,7 @@ _CHANGED_PAGE = 50
 #: The fields of a node that are read.
 FIELDS = ('uuid', 'name', 'provision_state', 'instance_uuid', 'maintenance',
           'retired', 'resource_class', 'traits', 'owner', 'lessee',
-          'properties', 'extra', 'power_state', 'health')
+          'properties', 'extra', 'power_state', 'parent_node', 'health')
 _FIELDS = ','.join(FIELDS)
 #: An Ironic that is pinned to a release before API version 1.109, during a
 #: rolling upgrade, refuses the last one.
@@ -514,8 +514,10 @@ class Ironic:
 
         :param read: parses each of them.
         """
-        query = dict(filters) if fields is None else {**filters,
-                                                      'fields': fields}
+        # By default, Ironic omits nodes that have a parent.
+        query = {**filters, 'include_children': 'true'}
+        if fields is not None:
+            query['fields'] = fields
         seen: set[str] = set()
         while True:
             status, body = self._get(f'{path}?{parse.urlencode(query)}')
@@ -657,6 +659,7 @@ def node_of(body: Mapping[str, Any]) -> mirrored_node.Node:
         owner=_text(documents.optional(body, 'owner', str)),
         lessee=_text(documents.optional(body, 'lessee', str)),
         powered=documents.optional(body, 'power_state', str) is not None,
+        parent_node=documents.optional(body, 'parent_node', str) or None,
         enrolled_at=documents.optional(body, 'created_at', str),
         health=documents.optional(body, 'health', str),
         properties=tuple((key, said) for key in _PROPERTIES

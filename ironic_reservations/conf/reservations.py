@@ -49,7 +49,8 @@ OPTS = [
                     'limit. Applies to the same callers as max_per_project.'),
     cfg.BoolOpt('end_on_maintenance', default=False,
                 help='End an unused reservation when its node goes into '
-                     'maintenance or is retired. By default the reservation '
+                     'maintenance, is retired or becomes a part of another '
+                     'node. By default the reservation '
                      'is suspended: it keeps its end, and the node is '
                      'promised to nobody else. With this option, everybody '
                      'who may set maintenance can take nodes from '

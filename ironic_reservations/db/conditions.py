@@ -140,7 +140,9 @@ def suspended() -> sa.ColumnElement[str | None]:
     It is NULL if the reservation of the node is not suspended. The equivalent
     is ``node_condition.suspends``.
     """
-    return sa.case(*((_n[name], name) for name in node_condition.SUSPENDED))
+    return sa.case(*(
+        (_n.parent_node.is_not(None) if name == node_condition.PART_OF_NODE
+         else _n[name], name) for name in node_condition.SUSPENDED))
 
 
 def occupied() -> Condition:
@@ -208,6 +210,7 @@ def requirements(now: Instant,
         (reasons.NOT_RESERVABLE, _n.reservable),
         *([] if hosts else [
             (reasons.RESERVATION_REQUIRED, ~sa.exists().where(there))]),
+        (reasons.PART_OF_NODE, _n.parent_node.is_(None)),
         (reasons.RETIRED, sa.not_(_n.retired)),
         (reasons.MAINTENANCE, sa.and_(sa.not_(_n.maintenance),
                                       ~_booked(maintained(now)))),

@@ -36,6 +36,8 @@ def read_unopened(connection: sa.Connection, *, names: Collection[str],
                   among: Collection[str] | None = None) -> list[str]:
     """Return the nodes of Ironic that are neither hosts nor closed.
 
+    A node that has a parent is not promised on its own.
+
     :param names: names and uuids of closed nodes.
     :param traits: each node with any of these is closed.
     :param among: the nodes to consider; ``None``: all.
@@ -44,7 +46,7 @@ def read_unopened(connection: sa.Connection, *, names: Collection[str],
     host = sa.exists().where(_h.node_uuid == _n.uuid)
     return list(connection.execute(_among(
         sa.select(_n.uuid).where(
-            ~host, _OF_IRONIC, _THERE,
+            ~host, _OF_IRONIC, _THERE, _n.parent_node.is_(None),
             ~conditions.closed(names, traits)), among)).scalars())
 
 

@@ -51,7 +51,8 @@ def add(engine: Engine, name: str,
         the compute host in Placement.
     :raises HostNotFound: there is no such node or compute host.
     :raises HostExists: the node is a host already.
-    :raises InvalidValue: the name of a capability is reserved.
+    :raises InvalidValue: the name of a capability is reserved, or the node is
+        a part of another one.
     """
     asked_at = engine.clock()
     node = engine.ironic.node(name) if engine.ironic is not None else None
@@ -64,6 +65,11 @@ def add(engine: Engine, name: str,
             f'Ironic has no node {name}, and Placement has no compute host (a '
             'root provider with VCPUs) of that name. Send the name or the '
             'uuid of one.')
+    if node.part_of_node:
+        raise errors.InvalidValue(
+            f'The node {name} is a part of node {node.parent_node}, whose '
+            'power it shares, so it is not promised on its own. Open that '
+            'one.')
     made = _open(engine, [node], capabilities, asked_at)
     if not made:
         raise errors.HostExists(
@@ -80,11 +86,13 @@ def add_class(engine: Engine, resource_class: str,
     :raises InvalidValue: the name of a capability is reserved.
     """
     asked_at = engine.clock()
-    nodes = (list(engine.ironic.nodes(resource_class=resource_class))
-             if engine.ironic is not None else [])
+    nodes = ([] if engine.ironic is None else [
+        node for node in engine.ironic.nodes(resource_class=resource_class)
+        if not node.part_of_node])
     if not nodes:
         raise errors.HostNotFound(
-            f'Ironic has no node of the resource class {resource_class}.')
+            f'Ironic has no node of the resource class {resource_class} that '
+            'stands alone.')
     return _open(engine, nodes, capabilities, asked_at)
 
 

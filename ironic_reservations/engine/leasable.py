@@ -89,8 +89,8 @@ class Rules:
 
     def is_always_open(self, node: mirrored_node.Node) -> bool:
         """Return whether a node is always a host by the configuration."""
-        return self.everything and not node.compute and not (
-            self.is_closed(node))
+        return (self.everything and not node.compute
+                and not node.part_of_node and not self.is_closed(node))
 
 
 def rules(conf: cfg.ConfigOpts) -> Rules:

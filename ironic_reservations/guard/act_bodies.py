@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ironic_reservations import errors
@@ -22,6 +23,9 @@ from ironic_reservations.guard import bodies
 from ironic_reservations.guard import body_limits
 from ironic_reservations.guard import inward
 from ironic_reservations.guard import media
+
+#: The field of a node that names its parent.
+_PARENT = 'parent_node'
 
 
 def proof(environ: wsgi.Environ) -> str | None:
@@ -74,6 +78,28 @@ def nodes_in(document: Any) -> tuple[str, ...]:
             if isinstance(entry, dict)
             and 'node_' in str(entry.get('path'))]
     return tuple(str(value) for value in values if value)
+
+
+def with_parent(document: Any, adopted: Callable[[str], str]) -> Any:
+    """Return the body of a request with the parent that it gives a node.
+
+    :param document: a node to enroll, or a PATCH of one.
+    :param adopted: returns the uuid of a node.
+    """
+    if isinstance(document, dict):
+        named = document.get(_PARENT)
+        return document if not named or not isinstance(named, str) else {
+            **document, _PARENT: adopted(named)}
+    if not isinstance(document, list):
+        return document
+    return [{**entry, 'value': adopted(entry['value'])}
+            if _gives_parent(entry) else entry for entry in document]
+
+
+def _gives_parent(entry: Any) -> bool:
+    return (isinstance(entry, dict) and entry.get('op') != 'remove'
+            and _PARENT in str(entry.get('path')).casefold()
+            and isinstance(entry.get('value'), str) and bool(entry['value']))
 
 
 def readdressed(environ: wsgi.Environ, path: str) -> wsgi.Environ:

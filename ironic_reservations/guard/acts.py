@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import dataclasses
 from typing import Any
 import uuid as uuid_module
 
@@ -110,22 +111,43 @@ class Acts:
             self._limits.deepest)
         proof = bodies.one_proof(environ.get(inward.PROOF_HEADER_KEY),
                                  asked.proof)
+        part = (None if seen is None
+                else self._judge_part(environ, seen, proof))
         if not asked.guarded:
             act = node_acts.OF_TARGETS.get(asked.target)
             answer = (
                 self._act_on(environ, seen or self._resolver.node(
-                    environ, ident), act, asked, proof)
-                if act is not None else inward.call(self._app, inward.rebuilt(
-                    environ, _provision_path(ident), body=asked.body)))
+                    environ, ident), act, asked, proof, part)
+                if act is not None else self._provide(inward.rebuilt(
+                    environ, _provision_path(
+                        ident if seen is None or part is None else seen.uuid),
+                    body=asked.body), part))
             request_refresh(ident, answer)
             return answer
         node = seen or self._resolver.node(environ, ident)
         return self._failed.limited(
-            node, proof, lambda: self._provision(environ, node, asked, proof))
+            node, proof, lambda: self._provision(environ, node, asked, proof,
+                                                 part))
+
+    def _judge_part(self, environ: wsgi.Environ, node: callers.Node,
+                    proof: str | None) -> protected.Judged | None:
+        try:
+            return self.protected.judge_part(environ, node, proof)
+        except errors.ReservationError:
+            self._require_ironic_policy(environ, node)
+            raise
+
+    def _provide(self, request: wsgi.Environ,
+                 part: protected.Judged | None) -> wsgi.Answer:
+        return (inward.call(self._app, request) if part is None
+                else self.protected.pass_judged(part, request))
 
     def _provision(self, environ: wsgi.Environ, node: callers.Node,
-                   asked: bodies.Provision,
-                   proof: str | None) -> wsgi.Answer:
+                   asked: bodies.Provision, proof: str | None,
+                   part: protected.Judged | None) -> wsgi.Answer:
+        if part is not None and part.proof is not None:
+            # It is the proof of the parent, and the node itself has none.
+            proof = None
         request = inward.rebuilt(environ, _provision_path(node.uuid),
                                  body=asked.body)
         try:
@@ -143,6 +165,8 @@ class Acts:
                     return answer
             self._require_ironic_policy(environ, node)
             raise
+        if part is not None:
+            admitted = part.within(admitted)
         self.protected.holders.record_use(
             admitted, node, node_acts.of_provision(asked.target, asked.body))
         return self._carry(
@@ -152,13 +176,14 @@ class Acts:
 
     def _act_on(self, environ: wsgi.Environ, node: callers.Node,
                 act: node_acts.Act, asked: bodies.Provision,
-                proof: str | None) -> wsgi.Answer:
+                proof: str | None,
+                part: protected.Judged | None) -> wsgi.Answer:
         try:
             return self.protected.provision(
                 environ, node, act,
                 node_acts.of_provision(asked.target, asked.body), proof,
                 inward.rebuilt(environ, _provision_path(node.uuid),
-                               body=asked.body))
+                               body=asked.body), part)
         except (errors.ProofRequired, errors.ProofInvalid):
             self._require_ironic_policy(environ, node)
             raise
@@ -220,11 +245,12 @@ class Acts:
             patch, acts, written = self._acts_of_patch(environ, ident)
             if written:
                 assert ident is not None
+                patch, parent = self.protected.adopt(environ, patch)
                 node = seen or self._resolver.node(environ, ident)
                 answer = self.protected.patch(
                     environ, node, acts, written, inward.rebuilt(
                         environ, inward.node_path(node.uuid), query,
-                        body=patch))
+                        body=patch), parent)
                 request_refresh(node.uuid, answer)
                 return answer
             if media.may_be_form(content_type, 'PATCH'):
@@ -236,12 +262,41 @@ class Acts:
                 request_refresh(ident, answer)
             return answer
         proof = bodies.one_proof(environ.get(inward.PROOF_HEADER_KEY), None)
+        patch, parent = self.protected.adopt(environ, asked.patch)
+        asked = dataclasses.replace(asked, patch=patch)
         node = seen or self._resolver.node(environ, ident)
-        return self._failed.limited(
-            node, proof, lambda: self._bind(environ, node, asked, proof))
+        return self._failed.limited(node, proof, lambda: self._bind(
+            environ, node, asked, proof, parent))
+
+    def enroll(self, environ: wsgi.Environ) -> wsgi.Answer:
+        """Enroll a node, as a part of another one only if the sender may.
+
+        Nobody holds the node itself.
+        """
+        content_type = environ.get('CONTENT_TYPE', '')
+        may_be_form = media.may_be_form(content_type, 'POST')
+        if not inward.has_body(environ) or not (
+                self._callers.has_roles or may_be_form):
+            return inward.call(self._app, environ)
+        raw = self.read_form(environ)
+        if may_be_form:
+            media.check_form(content_type, raw)
+        if not self._callers.has_roles:
+            return inward.call(self._app, environ)
+        if not media.is_utf_8(content_type):
+            raise errors.NotCanonical(
+                'A node that may become a part of one that others have '
+                'reserved must be JSON in UTF-8, with Content-Type '
+                'application/json.')
+        document, parent = self.protected.adopt(
+            environ, bodies.read_json(raw, self._limits.deepest))
+        return self._provide(inward.rebuilt(
+            environ, environ['PATH_INFO'], environ.get('QUERY_STRING', ''),
+            body=document), parent)
 
     def _bind(self, environ: wsgi.Environ, node: callers.Node,
-              asked: bodies.Bind, proof: str | None) -> wsgi.Answer:
+              asked: bodies.Bind, proof: str | None,
+              parent: protected.Judged | None) -> wsgi.Answer:
         def permitted() -> None:
             # Ironic applies its policy before it finds nothing below the
             # field.
@@ -257,6 +312,8 @@ class Acts:
         except errors.ReservationError:
             permitted()
             raise
+        if parent is not None:
+            admitted = parent.within(admitted)
         self.protected.holders.record_use(admitted, node, node_acts.recorded(
             node_acts.pointers(asked.patch)))
         return self._carry(environ, admitted, inward.rebuilt(

@@ -34,6 +34,7 @@ class Node:
 
     :ivar chosen_by: the project that has chosen the proof of the request,
         according to the caller; ``None``: the caller itself has chosen it.
+    :ivar parent: the node whose power it shares, if it has one.
     """
 
     uuid: str
@@ -44,6 +45,7 @@ class Node:
     provision_state: str | None = None
     maintenance: bool = False
     chosen_by: str | None = None
+    parent: str | None = None
 
 
 class Callers:

@@ -40,7 +40,6 @@ class Route:
 
 
 ROUTES = (
-    Route(('POST',), 'nodes', 'nobody holds a node that is being enrolled'),
     Route(('PUT',), 'nodes/*/management/indicators/*',
           'a lamp changes nothing for the holder'),
     Route(('POST',), 'chassis', 'a chassis only groups nodes'),

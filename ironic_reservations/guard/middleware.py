@@ -202,6 +202,8 @@ class Guard:
                 return self._acts.provision(environ, found.ident)
             case routes.Kind.PATCH:
                 return self._acts.patch(environ, found.ident)
+            case routes.Kind.ENROLL:
+                return self._acts.enroll(environ)
             case routes.Kind.ALLOCATE:
                 return self._acts.allocate(environ)
             case routes.Kind.ACT:

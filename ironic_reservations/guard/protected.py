@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection
 import dataclasses
 import math
+from typing import Any
 
 from oslo_utils import uuidutils
 
@@ -43,12 +44,18 @@ from ironic_reservations.model import node_condition
 #: Acts on objects below a node, which name themselves.
 BELOW = frozenset((node_acts.Act.VOLUME, node_acts.Act.PORT))
 _NOT_FOUND = 404
+#: Ironic answers so where a caller may not read a node.
+_HIDDEN = (403, _NOT_FOUND)
+#: Ironic answers so where there is no such node.
+_NO_NODE = (400, _NOT_FOUND)
+#: The acts on a node of who makes another one a part of it, or acts on a part.
+_OF_PARENT = frozenset((node_acts.Act.POWER, node_acts.Act.SETTINGS))
 #: From this status on, Ironic may still be at work on a request.
 _FAILED = 500
 
 
 @dataclasses.dataclass(frozen=True)
-class _Judged:
+class Judged:
     """The permission to pass a request to Ironic within some seconds.
 
     :ivar what: a description of the request.
@@ -56,12 +63,27 @@ class _Judged:
         engine.
     :ivar held: whether the node is promised; then the caller is authenticated.
     :ivar recorded: the rows that were written about acts of holders.
+    :ivar proof: the proof of the request, if it is that of the node.
     """
 
     what: str
     deadline: float = math.inf
     held: bool = True
     recorded: tuple[handovers.Handover, ...] = ()
+    proof: str | None = None
+
+    def beside(self, other: Judged | None) -> Judged:
+        """Return the permission of a request that needs another one, too."""
+        return self if other is None else dataclasses.replace(
+            self, deadline=min(self.deadline, other.deadline),
+            recorded=(*self.recorded, *other.recorded),
+            proof=self.proof or other.proof)
+
+    def within(self, admitted: admission.InFlightRequest
+               ) -> admission.InFlightRequest:
+        """Return a request that is sent only while this is valid."""
+        return dataclasses.replace(admitted, deadline=min(
+            admitted.deadline, self.deadline))
 
 
 class Protected:
@@ -108,8 +130,9 @@ class Protected:
         node = None
         uuid = resolve.canonical(asked.ident)
         takes_away = asked.act in node_acts.TAKES_AWAY
+        powers = asked.act is node_acts.Act.POWER and self._callers.has_roles
         follows = not takes_away and inward.has_body(environ)
-        if takes_away or follows or not uuidutils.is_uuid_like(uuid):
+        if takes_away or follows or powers or not uuidutils.is_uuid_like(uuid):
             node = self._resolver.node(environ, uuid)
             uuid = node.uuid
         if follows:
@@ -130,9 +153,12 @@ class Protected:
             return uuid, self._change(
                 node, protect.ChangeRequest(actor),
                 act_bodies.rebuilt(environ, path, self._limits), recorded)
+        # First, since nothing is written about a node if its parent is held.
+        part = (self.judge_part(environ, node)
+                if powers and node is not None else None)
         judged = self._judge(environ, uuid, (asked.act,), node,
-                             (asked.recorded,))
-        return uuid, self._pass(judged, (
+                             (asked.recorded,)).beside(part)
+        return uuid, self.pass_judged(judged, (
             act_bodies.rebuilt(environ, path, self._limits) if judged.held
             else act_bodies.readdressed(environ, path)))
 
@@ -144,14 +170,14 @@ class Protected:
             inward.read_body(environ, self._limits.other)
         deadline = self._engine.timer() + protect.FRESH
         uuid, node = self._resolver.node_of_allocation(environ, asked.ident)
-        judged = _Judged(f'allocation {uuid}', deadline)
+        judged = Judged(f'allocation {uuid}', deadline)
         if node is not None:
             judged = self._judge(environ, node.uuid, (asked.act,), node,
                                  (asked.recorded,))
             # The allocation may move to another node later.
             judged = dataclasses.replace(
                 judged, deadline=min(deadline, judged.deadline))
-        return None if node is None else node.uuid, self._pass(
+        return None if node is None else node.uuid, self.pass_judged(
             judged, act_bodies.readdressed(environ,
                                            f'/v1/allocations/{uuid}'))
 
@@ -180,14 +206,16 @@ class Protected:
         each = [self._judge(environ, uuid, (asked.act,),
                             recorded=(asked.recorded,))
                 for uuid in sorted(uuids)]
-        return None, self._pass(
-            _Judged(f'{kind} {asked.ident}',
-                    min((one.deadline for one in each), default=math.inf),
-                    recorded=tuple(found for one in each
-                                   for found in one.recorded)),
+        return None, self.pass_judged(
+            Judged(f'{kind} {asked.ident}',
+                   min((one.deadline for one in each), default=math.inf),
+                   recorded=tuple(found for one in each
+                                  for found in one.recorded)),
             inward.rebuilt(environ, path, body=document))
 
-    def _pass(self, judged: _Judged, request: wsgi.Environ) -> wsgi.Answer:
+    def pass_judged(self, judged: Judged,
+                    request: wsgi.Environ) -> wsgi.Answer:
+        """Have Ironic answer a request, while its permission is valid."""
         answer = carry.pass_judged(self._engine, self._app, judged.deadline,
                                    judged.what, request)
         if answer.status < _FAILED:
@@ -201,38 +229,42 @@ class Protected:
         """Have Ironic take a node from its holder, for an administrator."""
         deadline = self._engine.timer() + protect.FRESH
         handover = self.holders.record(node.uuid, recorded, actor, None)
-        return self._pass(
-            _Judged(f'node {node.uuid}',
-                    math.inf if handover is None else deadline,
-                    recorded=() if handover is None else (handover,)),
+        return self.pass_judged(
+            Judged(f'node {node.uuid}',
+                   math.inf if handover is None else deadline,
+                   recorded=() if handover is None else (handover,)),
             self.holders.of_holder(node, handover, recorded, request))
 
     def patch(self, environ: wsgi.Environ, node: callers.Node,
               acts: Collection[node_acts.Act], written: Collection[str],
-              request: wsgi.Environ) -> wsgi.Answer:
+              request: wsgi.Environ,
+              also: Judged | None = None) -> wsgi.Answer:
         """Have Ironic patch a node, if the caller may.
 
         :param node: the node as the caller sees it.
         :param acts: the protected acts of the patch.
         :param written: the JSON pointers that the patch writes.
         :param request: the request to Ironic.
+        :param also: the permission for its parent.
         :raises ReservationError: the caller may not, or its right cannot be
             determined.
         """
         recorded = node_acts.recorded(written)
         if node_acts.TAKES_AWAY.isdisjoint(acts):
-            return self._pass(self._judge(environ, node.uuid, acts, node,
-                                          recorded), request)
+            return self.pass_judged(self._judge(
+                environ, node.uuid, acts, node, recorded).beside(also),
+                request)
         actor = self.holders.actor(node, act_bodies.proof(environ))
         if actor.administers:
             return self._take_away(node, actor, recorded, request)
         return self._change(node, protect.ChangeRequest(actor), request,
-                            recorded)
+                            recorded, also=also)
 
     def provision(self, environ: wsgi.Environ, node: callers.Node,
                   act: node_acts.Act, recorded: Collection[str],
                   proof: str | None,
-                  request: wsgi.Environ) -> wsgi.Answer:
+                  request: wsgi.Environ,
+                  also: Judged | None = None) -> wsgi.Answer:
         """Have Ironic change the provision state of a node, if the caller may.
 
         A conductor may carry out the change although Ironic has answered with
@@ -242,13 +274,14 @@ class Protected:
         :param recorded: the acts, as in a handover.
         :param proof: the proof from the header or the body.
         :param request: the request to Ironic.
+        :param also: the permission for its parent.
         :raises ReservationError: the caller may not, or its right cannot be
             determined.
         """
         return self._change(node, protect.ChangeRequest(
             self.holders.actor(node, proof), act in self.acts,
             act in node_acts.FREES, of_state=True), request, recorded,
-            cleans=act is node_acts.Act.UNDEPLOY)
+            cleans=act is node_acts.Act.UNDEPLOY, also=also)
 
     def bring_back(self, environ: wsgi.Environ, node_uuid: str,
                    request: wsgi.Environ) -> wsgi.Answer | None:
@@ -272,11 +305,13 @@ class Protected:
 
     def _change(self, node: callers.Node, asked: protect.ChangeRequest,
                 request: wsgi.Environ, recorded: Collection[str],
-                cleans: bool = False) -> wsgi.Answer:
+                cleans: bool = False,
+                also: Judged | None = None) -> wsgi.Answer:
         """Have Ironic change a node that no other holder can get meanwhile.
 
         :param recorded: the acts, as a handover names them.
         :param cleans: whether Ironic cleans the node by this.
+        :param also: the permission for its parent.
         """
         kept: list[admission.InFlightRequest] = []
 
@@ -298,6 +333,8 @@ class Protected:
                         admitted.holder, in_flight=True)
                     sent = self.holders.of_holder(node, handover, recorded,
                                                    request)
+            if also is not None:
+                admitted = also.within(admitted)
             answer = carry.change(self._engine, self._app, admitted, asked,
                                   sent)
             if cleans and handover is not None and inward.succeeded(answer):
@@ -312,10 +349,14 @@ class Protected:
     def _judge(self, environ: wsgi.Environ, node_uuid: str,
                acts: Collection[node_acts.Act],
                node: callers.Node | None = None,
-               recorded: Collection[str] = ()) -> _Judged:
+               recorded: Collection[str] = (), proof: str | None = None,
+               stranger: callers.Node | None = None) -> Judged:
         """Return the permission of the caller to act on a node, or raise.
 
         :param recorded: the acts, as a handover names them.
+        :param proof: the proof, if it is not in the header.
+        :param stranger: the node as a caller knows it to whom Ironic does not
+            show it.
         """
         what = f'node {node_uuid}'
         try:
@@ -323,17 +364,18 @@ class Protected:
             if view.claimed and node is None:
                 # This is a request to Ironic, so the timeline must be read
                 # again after it.
-                node = self._resolver.node(environ, node_uuid)
+                node = self._seen(environ, node_uuid, stranger)
                 view, deadline = protect.read_view(self._engine, node_uuid)
         except errors.DatabaseUnavailable:
-            node = node or self._resolver.node(environ, node_uuid)
+            node = node or self._seen(environ, node_uuid, stranger)
             if self._callers.actor(node, admit.Claim()).administers:
-                return _Judged(what)
+                return Judged(what)
             raise
         if not view.claimed:
-            return _Judged(what, deadline, held=False)
+            return Judged(what, deadline, held=False)
         assert node is not None
-        actor = self.holders.actor(node, act_bodies.proof(environ))
+        proof = proof or act_bodies.proof(environ)
+        actor = self.holders.actor(node, proof)
         # Nothing puts back a change that is made while the node is put back.
         protect.check(view, protect.ChangeRequest(
             actor, not self.acts.isdisjoint(acts) or view.being_put_back,
@@ -341,8 +383,79 @@ class Protected:
         handover = self.holders.record(
             node_uuid, holder_acts.acts_of_holder(view, actor, recorded),
             actor, view.holder) if view.held else None
+        own = proof if view.shows(proof) else None
         if handover is not None:
-            return _Judged(what, deadline, recorded=(handover,))
+            return Judged(what, deadline, recorded=(handover,), proof=own)
         # An administrator may do this, regardless of the holder of the node.
-        return _Judged(what) if actor.administers else _Judged(
-            what, deadline)
+        return Judged(what, math.inf if actor.administers else deadline,
+                      proof=own)
+
+    def _seen(self, environ: wsgi.Environ, node_uuid: str,
+              stranger: callers.Node | None) -> callers.Node:
+        try:
+            return self._resolver.node(environ, node_uuid)
+        except resolve.RefusedByIronic as refused:
+            if stranger is None or refused.answer.status not in _HIDDEN:
+                raise
+            return stranger
+
+    def judge_part(self, environ: wsgi.Environ, node: callers.Node,
+                   proof: str | None = None) -> Judged | None:
+        """Return the permission of the caller to power what a node is part of.
+
+        Ironic powers on the parent of a node with the node itself.
+
+        :param proof: the proof, if it is not in the header.
+        :returns: ``None`` if the node stands alone.
+        :raises ProofRequired: somebody else has the parent.
+        :raises ProofInvalid: the proof is not valid for the parent.
+        """
+        if node.parent is None or not self._callers.has_roles:
+            return None
+        return self._judge_parents(environ, node.parent, node.caller,
+                                   (node_acts.Act.POWER.value,), proof)
+
+    def adopt(self, environ: wsgi.Environ,
+              document: Any) -> tuple[Any, Judged | None]:
+        """Return a body with the uuid of the parent that it gives a node.
+
+        :param document: a node to enroll, or a PATCH of one.
+        :returns: the body, and the permission of the caller to power the
+            parent; ``None`` if the body names none.
+        :raises ProofRequired: somebody else has the parent.
+        :raises ProofInvalid: the proof is not valid for the parent.
+        """
+        judged: Judged | None = None
+        if not self._callers.has_roles:
+            return document, judged
+
+        def adopted(ident: str) -> str:
+            nonlocal judged
+            try:
+                parent = self._resolver.node(environ,
+                                             resolve.canonical(ident))
+            except resolve.RefusedByIronic as refused:
+                # Ironic refuses the parent itself, with another text.
+                if refused.answer.status not in _NO_NODE:
+                    raise
+                return ident
+            judged = self._judge_parents(
+                environ, parent.uuid, parent.caller, (), None).beside(judged)
+            return parent.uuid
+        return act_bodies.with_parent(document, adopted), judged
+
+    def _judge_parents(self, environ: wsgi.Environ, parent: str,
+                       caller: wsgi.Environ, recorded: Collection[str],
+                       proof: str | None) -> Judged:
+        try:
+            upper = protect.read_ancestors(self._engine, parent)
+        except errors.DatabaseUnavailable:
+            # An administrator may do this, regardless of the holder.
+            upper = [parent]
+        judged: Judged | None = None
+        for uuid in upper:
+            judged = self._judge(
+                environ, uuid, _OF_PARENT, recorded=recorded, proof=proof,
+                stranger=callers.Node(uuid, None, caller)).beside(judged)
+        assert judged is not None
+        return judged

@@ -30,7 +30,7 @@ from ironic_reservations.guard import inward
 LOG = log.getLogger(__name__)
 
 _NODE = ('fields=uuid,instance_uuid,owner,lessee,provision_state,'
-         'maintenance')
+         'maintenance,parent_node')
 _ALLOCATION = 'fields=uuid,node_uuid'
 _BELOW = 'fields=uuid,node_uuid'
 
@@ -82,7 +82,8 @@ class Resolver:
                             found.get('owner'), found.get('lessee'),
                             found.get('provision_state'),
                             bool(found.get('maintenance')),
-                            environ.get(inward.PROJECT_HEADER_KEY))
+                            environ.get(inward.PROJECT_HEADER_KEY),
+                            found.get('parent_node') or None)
 
     def _read(self, environ: wsgi.Environ,
               ident: str) -> callers.Node | None:
@@ -108,7 +109,7 @@ class Resolver:
         environ[identity.CALLER] = caller
         return callers.Node(found.uuid, found.instance_uuid, caller,
                             found.owner, found.lessee, found.provision_state,
-                            found.maintenance)
+                            found.maintenance, parent=found.parent_node)
 
     def node_of_allocation(self, environ: wsgi.Environ, ident: str
                            ) -> tuple[str, callers.Node | None]:

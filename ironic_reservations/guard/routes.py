@@ -66,6 +66,8 @@ class Kind(enum.Enum):
     PATCH = 'patch'
     #: POST of an allocation, in canonical form.
     ALLOCATE = 'allocate'
+    #: POST of a node, which may be made a part of another one.
+    ENROLL = 'enroll'
     #: A protected act on a node, in canonical form.
     ACT = 'act'
     #: A list that is one of eligible nodes, depending on its query.
@@ -187,6 +189,8 @@ def _classify_nodes(method: str, names: list[str], clean: bool,
                     suffixed: bool, query: str) -> Classification | None:
     plain = [name.removesuffix(_SUFFIX) for name in names]
     under = plain[2:]
+    if method == 'POST' and plain == ['nodes']:
+        return Classification(Kind.ENROLL)
     if 'provision' in under:
         if (method == 'PUT' and clean and not suffixed and not query
                 and names[0] == 'nodes' and len(names) == 4

@@ -44,7 +44,7 @@ from ironic_reservations.lifecycle import admit
 
 #: The keys by which a body names nodes.
 _NAMES = frozenset(('node', 'node_ident', 'node_uuid', 'nodes',
-                    'node_idents', 'node_uuids'))
+                    'node_idents', 'node_uuids', 'parent_node'))
 #: A body may name at most so many nodes: each costs a request to Ironic.
 _MOST = 50
 _VERSION = re.compile('v[0-9]+')

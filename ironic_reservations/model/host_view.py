@@ -94,6 +94,13 @@ class HostView:
         """Whether any holder has the node, or a lease gets it later."""
         return self.reservation is not None or bool(self.bookings)
 
+    def shows(self, proof: str | None) -> bool:
+        """Return whether a proof is that of the present holder."""
+        reservation, lease = self.reservation, self.lease
+        return proof is not None and (
+            reservation is not None and reservation.uuid == proof
+            or lease is not None and lease.reservation_id == proof)
+
     @property
     def maintained_until(self) -> datetime.datetime | None:
         """The end of the maintenance window that has the node."""

@@ -36,6 +36,8 @@ class Node:
         is not mirrored.
     :ivar inventories: the inventories of a compute host in Placement, as pairs
         of a class and an inventory; ``None`` for a node of Ironic.
+    :ivar parent_node: the node whose power this one shares; ``None``: it
+        stands alone.
     :ivar enrolled_at: the time of the enrolment, as Ironic writes it; a
         different time shows that it is another node with the same uuid.
     """
@@ -57,11 +59,17 @@ class Node:
     powered: bool | None = dataclasses.field(default=None, compare=False)
     enrolled_at: str | None = None
     health: str | None = None
+    parent_node: str | None = None
 
     @property
     def compute(self) -> bool:
         """Whether it is a compute host, which instances share."""
         return self.inventories is not None
+
+    @property
+    def part_of_node(self) -> bool:
+        """Whether it has a parent, and is not promised on its own."""
+        return self.parent_node is not None
 
     def replaces(self, before: Node) -> bool:
         """Return whether this is a new node with the uuid of a deleted one.

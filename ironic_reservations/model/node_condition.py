@@ -32,8 +32,10 @@ MANAGEABLE = 'manageable'
 #: The state in the mirror of a node that was deleted from Ironic, or of a
 #: compute host that was deleted from Placement.
 GONE = 'gone'
+#: Whether a node has a parent: Ironic powers the two together.
+PART_OF_NODE = 'part_of_node'
 #: The attributes of a node that suspend its reservation, the graver one first.
-SUSPENDED = ('retired', 'maintenance')
+SUSPENDED = (PART_OF_NODE, 'retired', 'maintenance')
 
 
 class Condition(enum.Enum):
@@ -169,6 +171,14 @@ class Node(Protocol):
         """Whether the node must not become available again."""
 
     @property
+    def parent_node(self) -> str | None:
+        """The node whose power this one shares."""
+
+    @property
+    def part_of_node(self) -> bool:
+        """Whether the node has a parent."""
+
+    @property
     def compute(self) -> bool:
         """Whether the node is a compute host, which has no state."""
 
@@ -176,7 +186,8 @@ class Node(Protocol):
 def of(node: Node) -> Condition:
     """Return the condition of a node.
 
-    The present user can use a retired node; after that it cannot be used.
+    The present user can use a retired node, and one that became a part of
+    another; after that it cannot be used.
     """
     if node.compute:
         return (Condition.BROKEN if node.maintenance
@@ -186,7 +197,8 @@ def of(node: Node) -> Condition:
         return Condition.BROKEN
     if found is Condition.USABLE and node.instance_uuid is not None:
         found = Condition.DEPLOYED
-    if node.retired and found is not Condition.DEPLOYED:
+    if ((node.retired or node.part_of_node)
+            and found is not Condition.DEPLOYED):
         return Condition.BROKEN
     return found
 
@@ -209,7 +221,16 @@ def broken(node: Node | None) -> str | None:
                 else 'is in maintenance')
     if _state(node.provision_state).condition is Condition.BROKEN:
         return in_state(node)
-    return 'is retired'
+    return part(node) or 'is retired'
+
+
+def part(node: Node) -> str | None:
+    """Return that a node is a part of another one, in words.
+
+    :returns: ``None`` if it stands alone.
+    """
+    return (f'is a part of node {node.parent_node}: reserve that one'
+            if node.part_of_node else None)
 
 
 def waits_for_operator(provision_state: str | None) -> bool:
@@ -259,9 +280,9 @@ def alike(one: Node | None, other: Node | None) -> bool:
         return one is other or GONE in (
             each.provision_state for each in (one, other) if each is not None)
     return ((one.provision_state, one.instance_uuid, one.maintenance,
-             one.retired)
+             one.retired, one.parent_node)
             == (other.provision_state, other.instance_uuid, other.maintenance,
-                other.retired))
+                other.retired, other.parent_node))
 
 
 def idle(node: Node) -> bool:

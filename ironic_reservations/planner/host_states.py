@@ -113,7 +113,8 @@ class HostState:
         node = self.host.node
         if not self.host.reservable or not node.reservable:
             return 'is closed by the operator'
-        return 'is retired' if node.retired else None
+        return node_condition.part(node) or (
+            'is retired' if node.retired else None)
 
     def broken(self) -> str | None:
         """Return why no holder can use the node, in words.

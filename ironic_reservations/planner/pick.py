@@ -215,6 +215,9 @@ def why_not(request: NodeRequest, uuid: str, snapshot: Snapshot,
         return reasons.Reason(
             uuid, reasons.RESERVATION_REQUIRED,
             'may be used with a reservation or a lease only')
+    part = node_condition.part(node)
+    if part is not None:
+        return reasons.Reason(uuid, reasons.PART_OF_NODE, part)
     if node.retired:
         return reasons.Reason(uuid, reasons.RETIRED, 'is retired')
     view = snapshot.view(uuid)

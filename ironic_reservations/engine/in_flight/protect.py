@@ -92,6 +92,24 @@ def read_view(engine: Engine,
     return view, min(begun + FRESH, _until_change(view, begun))
 
 
+def read_ancestors(engine: Engine, node_uuid: str) -> list[str]:
+    """Return a node, its parent, the parent of that one, and so on.
+
+    Ironic powers on all of them for the last child.
+
+    :raises DatabaseUnavailable: the parents could not be read.
+    """
+    found: list[str] = []
+    upper: str | None = node_uuid
+    with engine.database.read() as connection:
+        while upper is not None and upper not in found:
+            found.append(upper)
+            node = db_nodes.read_nodes(connection, (upper,),
+                                       with_traits=False).get(upper)
+            upper = None if node is None else node.parent_node
+    return found
+
+
 def keep(engine: Engine, node_uuid: str,
          asked: ChangeRequest) -> admission.InFlightRequest:
     """Let a request change a node, and keep the node for it meanwhile.

@@ -200,6 +200,6 @@ def _of_class(terms: no_show.Terms,
 def _deployable() -> sa.ColumnElement[bool]:
     """Return the condition that the owner can deploy a node."""
     return sa.and_(_n.inventories.is_(None), sa.not_(_n.maintenance),
-                   sa.not_(_n.retired),
+                   sa.not_(_n.retired), _n.parent_node.is_(None),
                    _n.provision_state == node_condition.AVAILABLE,
                    sa.not_(conditions.occupied()))

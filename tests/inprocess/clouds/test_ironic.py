@@ -179,6 +179,17 @@ class TestIronic(testtools.TestCase):
         for path, _ in self.nodes.asked:
             self.assertIn('provision_state=available', path)
 
+    def test_children_are_in_every_list(self):
+        """By default Ironic omits them, and the mirror never learned it."""
+        client = self._client({'uuid': 'a', 'parent_node': 'whole'})
+        self.assertEqual(['whole'], [node.parent_node
+                                     for node in client.nodes()])
+        list(client.lately_changed())
+        list(client.reasons())
+        self.assertEqual(3, len(self.nodes.asked))
+        for path, _ in self.nodes.asked:
+            self.assertIn('include_children=true', path)
+
     def test_lately_changed_are_read_page_by_page_as_needed(self):
         client = self._client(*({'uuid': name} for name in 'abc'), page=1)
         pages = client.lately_changed()

@@ -28,10 +28,16 @@ _NODES = 5
 class TestLists(testtools.TestCase):
 
     def test_all_nodes_with_their_conductors(self) -> None:
-        """Page by page, as of a fleet that is larger than a page."""
+        """Page by page, as of a fleet that is larger than a page.
+
+        A node that has a parent is among them.
+        """
         real = self.useFixture(ironic.RealIronic(
             middleware=False, options={'api': {'max_limit': 2}}))
-        nodes = {each.uuid for each in real.enroll(_NODES)}
+        nodes = {each.uuid for each in real.enroll(_NODES - 1)}
+        parent = min(nodes)
+        child, = real.enroll(1, prefix='child', parent_node=parent)
+        nodes.add(child.uuid)
         client = ironic_client.Ironic.over_http(world.configured(
             'sqlite://', ironic__auth_type='none',
             ironic__endpoint_override=real.url))
@@ -46,5 +52,11 @@ class TestLists(testtools.TestCase):
                 client.settled(uuid))
             self.assertEqual(each.conductor, client.conductor_of(uuid))
             self.assertIsNotNone(each.conductor)
+        self.assertEqual({child.uuid: parent}, {
+            uuid: each.node.parent_node for uuid, each in listed.items()
+            if each.node.part_of_node})
+        self.assertEqual(nodes, {each.uuid for each in client.nodes()})
+        self.assertEqual(nodes, {each.uuid for page in client.lately_changed()
+                                 for each in page})
         self.assertEqual({uuid: each.conductor for uuid, each
                           in listed.items()}, client.conductors_of_all())

@@ -83,6 +83,7 @@ BOOKED = functools.partial(
 #: What may stand in the way, by the name of an attribute.
 OBSTACLES: dict[str, st.SearchStrategy[Any]] = {
     'reservable': st.just(False), 'retired': st.just(True),
+    'parent_node': st.just('whole'),
     'maintenance': st.just(True), 'instance_uuid': st.just('instance'),
     'provision_state': st.sampled_from(strategies.PROVISION_STATES),
     'unheld': st.sampled_from(reasons.OF_PLACEMENT),

@@ -32,7 +32,7 @@ class TestDatabaseAgrees(world.TestCase):
         there = [mirrored_node.Node(
             world.new_uuid(), provision_state=node.provision_state,
             maintenance=node.maintenance, retired=node.retired,
-            instance_uuid=node.instance_uuid)
+            instance_uuid=node.instance_uuid, parent_node=node.parent_node)
             for node in nodes_of_all_conditions.nodes()]
         around.write_mirror(there)
         with around.engine.database.read() as connection:
@@ -48,7 +48,8 @@ class TestDatabaseAgrees(world.TestCase):
         """As the table does, for each reservation that waits to be used."""
         around = self.new_world()
         there = [mirrored_node.Node(world.new_uuid(), maintenance=maintenance,
-                                    retired=retired)
+                                    retired=retired, parent_node=parent)
+                 for parent in (None, 'whole')
                  for maintenance in (False, True)
                  for retired in (False, True)]
         around.write_mirror(there)

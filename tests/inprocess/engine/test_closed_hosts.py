@@ -20,6 +20,7 @@ from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.model import leases
 from ironic_reservations.model import limits
 from tests import leasing
+from tests import world
 from tests.inprocess.engine import timelines
 
 CODE = 'hosts_are_closed'
@@ -101,8 +102,9 @@ class TestClosedHosts(ClosingTestCase):
         self.assertEqual(1, self.assert_closed(made, end=3)[1]['reservation'])
 
     def test_each_way_to_close_it(self):
-        """By configuration, in Ironic, and by retiring the node."""
-        for ways in ({'reservable': False}, {'retired': True}):
+        """By configuration, in Ironic, by retiring it or by a parent."""
+        for ways in ({'reservable': False}, {'retired': True},
+                     {'parent_node': world.new_uuid()}):
             made, (node,) = self.begun()
             self.world.ironic.change(node, **ways)
             self.leasing.refresh()

@@ -49,6 +49,7 @@ class TestConfirm(timelines.TestCase):
             reasons.INSTANCE_BOUND: {'instance_uuid': world.new_uuid()},
             reasons.MAINTENANCE: {'maintenance': True},
             reasons.RETIRED: {'retired': True},
+            reasons.PART_OF_NODE: {'parent_node': world.new_uuid()},
             reasons.NOT_RESERVABLE: {'reservable': False},
             reasons.RESOURCE_CLASS_MISMATCH: {'resource_class': 'silver'}}
         for code, changed in changes.items():

@@ -89,6 +89,7 @@ class TestReserve(timelines.TestCase):
             reasons.INSTANCE_BOUND: {'instance_uuid': world.new_uuid()},
             reasons.MAINTENANCE: {'maintenance': True},
             reasons.RETIRED: {'retired': True},
+            reasons.PART_OF_NODE: {'parent_node': world.new_uuid()},
             reasons.NOT_RESERVABLE: {'reservable': False},
             reasons.RESOURCE_CLASS_MISMATCH: {'resource_class': 'silver'},
             reasons.TRAIT_MISSING: {'traits': frozenset({'CUSTOM_B'})}}

@@ -268,6 +268,13 @@ class RoutingTestCase(testtools.TestCase):
         except errors.ReservationError:
             pass
 
+    def test_enrolment_may_name_a_parent(self):
+        for path in ('/v1/nodes', '/v1/nodes/', '/nodes', '/v1/nodes.json',
+                     '//v1/nodes'):
+            found = routes.classify('POST', path, '', 'application/json',
+                                    True)
+            self.assertEqual(routes.Kind.ENROLL, found and found.kind, path)
+
     def test_what_is_not_about_nodes_passes(self):
         for method, path, query in (
                 ('GET', '/', ''), ('GET', '/v1', ''),
@@ -275,7 +282,6 @@ class RoutingTestCase(testtools.TestCase):
                 ('GET', f'/v1/nodes/{spellings.NODE}', 'fields=uuid'),
                 ('GET', f'/v1/nodes/{spellings.NODE}/states', ''),
                 ('GET', '/v1/nodes/__init__', ''),
-                ('POST', '/v1/nodes', ''),
                 ('GET', '/v1/allocations', ''),
                 ('PATCH', f'/v1/allocations/{spellings.NODE}', ''),
                 ('PATCH', f'/v1/chassis/{spellings.NODE}', ''),

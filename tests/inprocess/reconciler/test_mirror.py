@@ -47,7 +47,8 @@ class TestFacts(MirrorTestCase):
         (node,) = self.world.enrol(
             mirrored=False, name='n', resource_class='gold', owner='o',
             lessee='l', maintenance=True, retired=True, reservable=False,
-            instance_uuid=world.new_uuid(), provision_state='active',
+            parent_node=world.new_uuid(), instance_uuid=world.new_uuid(),
+            provision_state='active',
             traits=frozenset({'CUSTOM_A', 'CUSTOM_B'}))
         self.world.refresh()
         shown = self.ironic.there[node]

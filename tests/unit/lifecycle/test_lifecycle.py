@@ -82,13 +82,15 @@ class TestLifecycle(testtools.TestCase):
 
     def test_maintenance_on_off(self):
         """Everybody who set maintenance ended others' reservations by it."""
-        for trouble in ({'maintenance': True}, {'retired': True}):
+        for trouble in ({'maintenance': True}, {'retired': True},
+                        {'parent_node': 'whole'}):
             self.assertEqual(KEEP, _judge(State.RESERVED, **trouble))
 
     def test_operator_may_have_maintenance_end_the_promise(self):
         held = node_reservation.Reservation('reservation', 'node', 'mine', NOW,
                                             None, NOW, State.RESERVED)
-        for trouble in ({'maintenance': True}, {'retired': True}):
+        for trouble in ({'maintenance': True}, {'retired': True},
+                        {'parent_node': 'whole'}):
             self.assertEqual(BROKEN, lifecycle.judge(
                 held, mirrored_node.Node('node', **trouble),
                 end_on_maintenance=True))

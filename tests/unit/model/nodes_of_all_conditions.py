@@ -31,8 +31,9 @@ STATES = sorted(ironic_states.ALL_STATES | {
 
 def nodes():
     """Yield a node for each combination of facts about its condition."""
-    for state, maintenance, retired, instance in itertools.product(
-            STATES, (False, True), (False, True), (None, 'instance')):
+    for state, maintenance, retired, instance, parent in itertools.product(
+            STATES, (False, True), (False, True), (None, 'instance'),
+            (None, 'whole')):
         yield mirrored_node.Node('node', provision_state=state,
                                  retired=retired, maintenance=maintenance,
-                                 instance_uuid=instance)
+                                 instance_uuid=instance, parent_node=parent)

@@ -77,7 +77,8 @@ class TestTable(testtools.TestCase):
                 self.assertTrue(node_condition.occupied(node), node)
             if condition is Condition.USABLE:
                 self.assertFalse(node_condition.occupied(node), node)
-                self.assertFalse(node.retired or node.maintenance)
+                self.assertFalse(node.retired or node.maintenance
+                                 or node.part_of_node)
 
     def test_failures_of_a_tenant_s_own_are_no_failures_of_the_node(self):
         for state in ('deploy failed', 'rescue failed', 'service failed'):

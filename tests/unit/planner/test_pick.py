@@ -58,6 +58,7 @@ CAUSES = (
     (reasons.TRAIT_MISSING, {'traits': frozenset()}),
     (reasons.NOT_RESERVABLE, {'reservable': False}),
     (reasons.RESERVATION_REQUIRED, {'closed': True}),
+    (reasons.PART_OF_NODE, {'parent_node': 'whole'}),
     (reasons.RETIRED, {'retired': True}),
     (reasons.MAINTENANCE, {'maintenance': True}),
     (reasons.RESERVED, {'reservation': _held()}),
@@ -309,6 +310,7 @@ class TestProperties(testtools.TestCase):
         self.assertEqual(('available', None, False, False, True),
                          (node.provision_state, node.instance_uuid,
                           node.maintenance, node.retired, node.reservable))
+        self.assertIsNone(node.parent_node)
         self.assertFalse(held.row and held.row.live(NOW))
         self.assertFalse(held.busy_until and held.busy_until > NOW)
         self.assertFalse(node.uuid in snapshot.barred or any(
