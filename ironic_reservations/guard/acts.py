@@ -44,6 +44,7 @@ from ironic_reservations.guard import node_acts
 from ironic_reservations.guard import protected
 from ironic_reservations.guard import resolve
 from ironic_reservations.lifecycle import admit
+from ironic_reservations.model import handovers
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
@@ -143,12 +144,12 @@ class Acts:
                     return answer
             self._require_ironic_policy(environ, node)
             raise
-        self.protected.holders.record_use(
+        recorded = self.protected.holders.record_use(
             admitted, node, node_acts.of_provision(asked.target, asked.body))
         return self._carry(
             environ, admitted, request,
             in_flight.Act.UNDEPLOY if asked.target in bodies.DEPLOYS
-            else None)
+            else None, recorded)
 
     def _act_on(self, environ: wsgi.Environ, node: callers.Node,
                 act: node_acts.Act, asked: bodies.Provision,
@@ -257,12 +258,13 @@ class Acts:
         except errors.ReservationError:
             permitted()
             raise
-        self.protected.holders.record_use(admitted, node, node_acts.recorded(
-            node_acts.pointers(asked.patch)))
+        recorded = self.protected.holders.record_use(
+            admitted, node, node_acts.recorded(node_acts.pointers(
+                asked.patch)))
         return self._carry(environ, admitted, inward.rebuilt(
             environ, inward.node_path(node.uuid), body=asked.patch),
             None if asked.instance_uuid is None
-            else in_flight.Act.CLEAR_INSTANCE)
+            else in_flight.Act.CLEAR_INSTANCE, recorded)
 
     def _admit(self, node: callers.Node, instance_uuid: str | None,
                proof: str | None, act: admit.Act, required: bool,
@@ -471,8 +473,10 @@ class Acts:
                environ: wsgi.Environ,
                admitted: admission.InFlightRequest,
                request: wsgi.Environ,
-               undo: in_flight.Act | None = None) -> wsgi.Answer:
-        answer = carry.pass_on(self._engine, self._app, admitted, request)
+               undo: in_flight.Act | None = None,
+               recorded: handovers.Handover | None = None) -> wsgi.Answer:
+        answer = carry.pass_on(self._engine, self._app, admitted, request,
+                               recorded)
         self.audited.used(environ, admitted, answer)
         if inward.succeeded(answer):
             carry.close(self._engine, admitted, True,

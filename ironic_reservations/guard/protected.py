@@ -43,8 +43,6 @@ from ironic_reservations.model import node_condition
 #: Acts on objects below a node, which name themselves.
 BELOW = frozenset((node_acts.Act.VOLUME, node_acts.Act.PORT))
 _NOT_FOUND = 404
-#: From this status on, Ironic may still be at work on a request.
-_FAILED = 500
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,9 +130,11 @@ class Protected:
                 act_bodies.rebuilt(environ, path, self._limits), recorded)
         judged = self._judge(environ, uuid, (asked.act,), node,
                              (asked.recorded,))
-        return uuid, self._pass(judged, (
-            act_bodies.rebuilt(environ, path, self._limits) if judged.held
-            else act_bodies.readdressed(environ, path)))
+        with carry.unsent(self._engine, judged.recorded):
+            request = (act_bodies.rebuilt(environ, path, self._limits)
+                       if judged.held
+                       else act_bodies.readdressed(environ, path))
+        return uuid, self._pass(judged, request)
 
     def _free(self, environ: wsgi.Environ, asked: node_acts.NodeAct
               ) -> tuple[str | None, wsgi.Answer]:
@@ -177,23 +177,20 @@ class Protected:
                     raise
         path = '/'.join(('', 'v1', *asked.below,
                          *([asked.ident] if asked.ident else [])))
-        each = [self._judge(environ, uuid, (asked.act,),
-                            recorded=(asked.recorded,))
-                for uuid in sorted(uuids)]
-        return None, self._pass(
-            _Judged(f'{kind} {asked.ident}',
-                    min((one.deadline for one in each), default=math.inf),
-                    recorded=tuple(found for one in each
-                                   for found in one.recorded)),
-            inward.rebuilt(environ, path, body=document))
+        judged = _Judged(f'{kind} {asked.ident}')
+        for uuid in sorted(uuids):
+            with carry.unsent(self._engine, judged.recorded):
+                one = self._judge(environ, uuid, (asked.act,),
+                                  recorded=(asked.recorded,))
+            judged = dataclasses.replace(
+                judged, deadline=min(judged.deadline, one.deadline),
+                recorded=judged.recorded + one.recorded)
+        return None, self._pass(judged, inward.rebuilt(environ, path,
+                                                       body=document))
 
     def _pass(self, judged: _Judged, request: wsgi.Environ) -> wsgi.Answer:
-        answer = carry.pass_judged(self._engine, self._app, judged.deadline,
-                                   judged.what, request)
-        if answer.status < _FAILED:
-            for handover in judged.recorded:
-                acted.settled(self._engine, handover)
-        return answer
+        return carry.pass_judged(self._engine, self._app, judged.deadline,
+                                 judged.what, request, judged.recorded)
 
     def _take_away(self, node: callers.Node, actor: protection.Actor,
                    recorded: Collection[str],
@@ -201,11 +198,12 @@ class Protected:
         """Have Ironic take a node from its holder, for an administrator."""
         deadline = self._engine.timer() + protect.FRESH
         handover = self.holders.record(node.uuid, recorded, actor, None)
-        return self._pass(
-            _Judged(f'node {node.uuid}',
-                    math.inf if handover is None else deadline,
-                    recorded=() if handover is None else (handover,)),
-            self.holders.of_holder(node, handover, recorded, request))
+        judged = _Judged(f'node {node.uuid}',
+                         math.inf if handover is None else deadline,
+                         recorded=() if handover is None else (handover,))
+        with carry.unsent(self._engine, judged.recorded):
+            sent = self.holders.of_holder(node, handover, recorded, request)
+        return self._pass(judged, sent)
 
     def patch(self, environ: wsgi.Environ, node: callers.Node,
               acts: Collection[node_acts.Act], written: Collection[str],
@@ -296,10 +294,12 @@ class Protected:
                     handover = self.holders.record(
                         node.uuid, recorded, asked.actor,
                         admitted.holder, in_flight=True)
-                    sent = self.holders.of_holder(node, handover, recorded,
-                                                   request)
+                    with carry.unsent(self._engine, (
+                            () if handover is None else (handover,))):
+                        sent = self.holders.of_holder(
+                            node, handover, recorded, request)
             answer = carry.change(self._engine, self._app, admitted, asked,
-                                  sent)
+                                  sent, handover)
             if cleans and handover is not None and inward.succeeded(answer):
                 acted.cleaned(self._engine, handover)
             return answer
