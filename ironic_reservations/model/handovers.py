@@ -33,6 +33,8 @@ DEPLOYING = frozenset(('active', 'deploy', 'rebuild', 'deleted', 'undeploy',
 _UNDEPLOYED = DEPLOYING | {'power', '/instance_info', '/instance_name'}
 #: Steps that the holder has named: of a cleaning, a deploy or a service.
 STEPS = 'steps'
+#: Steps among them of which Ironic does not show all that they change.
+UNKNOWN_STEPS = 'steps:unknown'
 BOOT_DEVICE = 'boot_device'
 #: Settings that are read only before the first act that could change them,
 #: since some of them are read from the machine.
@@ -289,6 +291,14 @@ def first(node_uuid: str, holder: str, document: Document | None,
         unanswered=() if request is None else (
             dataclasses.replace(request, adds=kept),),
         token=None if request is None else request.token)
+
+
+def steps_of(interface: str) -> str:
+    """Return the act of steps whose effects Ironic shows by their interface.
+
+    It is added to :data:`STEPS`.
+    """
+    return f'{STEPS}:{interface}'
 
 
 def parts_of(acts: Collection[str]) -> frozenset[str]:
