@@ -16,6 +16,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
+import functools
 from typing import Any
 import uuid as uuid_module
 
@@ -60,9 +62,10 @@ _NOTHING = 'nothing at all'
 #: Ironic answers with these if its policy allows a request and the state of
 #: the node does not.
 _NOT_OF_POLICY = (400, 409)
-#: Nothing is ever below instance_uuid; Ironic applies the policy of
-#: instance_uuid to such a path.
-_NOTHING_BOUND = '/instance_uuid/nothing'
+#: Nothing is ever below such a field; Ironic applies the policy of the field
+#: to such a path.
+_NOTHING_BELOW = '/nothing'
+_INSTANCE = '/instance_uuid'
 #: Ironic answers so to an allocation without a resource class.
 _MISSES_SOMETHING = 400
 #: At most so many candidates of an allocation may be names: each name costs a
@@ -175,6 +178,18 @@ class Acts:
         self._require_accepted(inward.rebuilt(
             environ, _provision_path(node.uuid), body={'target': _NOTHING}))
 
+    def _require_patch(self, environ: wsgi.Environ, node: callers.Node,
+                       field: str) -> None:
+        """Raise Ironic's own refusal if its policy refuses a PATCH.
+
+        Ironic applies its policy before it finds nothing below the field.
+
+        :param field: the field, which is no object, as a JSON pointer.
+        """
+        self._require_accepted(inward.rebuilt(
+            environ, inward.node_path(node.uuid),
+            body=[{'op': 'remove', 'path': f'{field}{_NOTHING_BELOW}'}]))
+
     def _require_accepted(self, request: wsgi.Environ) -> None:
         """Raise Ironic's refusal of a request that would have no effect.
 
@@ -225,7 +240,7 @@ class Acts:
                 answer = self.protected.patch(
                     environ, node, acts, written, inward.rebuilt(
                         environ, inward.node_path(node.uuid), query,
-                        body=patch))
+                        body=patch), self._patches(environ, node, patch, acts))
                 request_refresh(node.uuid, answer)
                 return answer
             if media.may_be_form(content_type, 'PATCH'):
@@ -241,14 +256,27 @@ class Acts:
         return self._failed.limited(
             node, proof, lambda: self._bind(environ, node, asked, proof))
 
+    def _patches(self, environ: wsgi.Environ, node: callers.Node, patch: Any,
+                 acts: Collection[node_acts.Act]) -> Callable[[], None]:
+        """Return a check that Ironic would judge a PATCH by its policy.
+
+        :param acts: the protected acts of the PATCH.
+        """
+        def permitted() -> None:
+            for act in sorted(node_acts.TAKES_AWAY.intersection(acts)):
+                self._require_patch(environ, node, f'/{act}')
+            bodies.check_description(patch)
+        return permitted
+
     def _bind(self, environ: wsgi.Environ, node: callers.Node,
               asked: bodies.Bind, proof: str | None) -> wsgi.Answer:
-        def permitted() -> None:
-            # Ironic applies its policy before it finds nothing below the
-            # field.
-            self._require_accepted(inward.rebuilt(
-                environ, inward.node_path(node.uuid),
-                body=[{'op': 'remove', 'path': _NOTHING_BOUND}]))
+        permitted = functools.cache(functools.partial(
+            self._require_patch, environ, node, _INSTANCE))
+        if not self._callers.trusted(node):
+            # Ironic may fail in a request before it applies its policy, and
+            # the node is kept until the outcome is known.
+            permitted()
+        bodies.check_description(asked.patch)
         try:
             admitted = self._admit(
                 node, asked.instance_uuid or node.instance_uuid, proof,

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Collection
 import dataclasses
 import math
@@ -207,13 +208,16 @@ class Protected:
 
     def patch(self, environ: wsgi.Environ, node: callers.Node,
               acts: Collection[node_acts.Act], written: Collection[str],
-              request: wsgi.Environ) -> wsgi.Answer:
+              request: wsgi.Environ,
+              permitted: Callable[[], None] = lambda: None) -> wsgi.Answer:
         """Have Ironic patch a node, if the caller may.
 
         :param node: the node as the caller sees it.
         :param acts: the protected acts of the patch.
         :param written: the JSON pointers that the patch writes.
         :param request: the request to Ironic.
+        :param permitted: raises if Ironic would refuse the caller; called
+            before the node is kept for the request.
         :raises ReservationError: the caller may not, or its right cannot be
             determined.
         """
@@ -225,7 +229,7 @@ class Protected:
         if actor.administers:
             return self._take_away(node, actor, recorded, request)
         return self._change(node, protect.ChangeRequest(actor), request,
-                            recorded)
+                            recorded, permitted=permitted)
 
     def provision(self, environ: wsgi.Environ, node: callers.Node,
                   act: node_acts.Act, recorded: Collection[str],
@@ -270,15 +274,19 @@ class Protected:
 
     def _change(self, node: callers.Node, asked: protect.ChangeRequest,
                 request: wsgi.Environ, recorded: Collection[str],
-                cleans: bool = False) -> wsgi.Answer:
+                cleans: bool = False,
+                permitted: Callable[[], None] = lambda: None) -> wsgi.Answer:
         """Have Ironic change a node that no other holder can get meanwhile.
 
         :param recorded: the acts, as a handover names them.
         :param cleans: whether Ironic cleans the node by this.
+        :param permitted: as in :meth:`patch`.
         """
         kept: list[admission.InFlightRequest] = []
 
         def change() -> wsgi.Answer:
+            if not self._callers.trusted(node):
+                permitted()
             try:
                 admitted = protect.keep(self._engine, node.uuid, asked)
                 kept.append(admitted)

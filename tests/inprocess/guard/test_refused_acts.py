@@ -18,7 +18,10 @@ The act is written down before Ironic applies its policy.
 from __future__ import annotations
 
 from typing import Any
+import uuid
 
+from tests.inprocess.guard import acts
+from tests.inprocess.guard import base
 from tests.inprocess.guard import handed_over
 from tests.inprocess.guard import keystone_ironic
 from tools import enrolment
@@ -126,3 +129,46 @@ class ReaderTestCase(RefusedActsTestCase):
 
     holder = 'admin-of-one'
     caller = 'reader-of-one'
+
+
+class FreeNodeTestCase(acts.ActsTestCase):
+    """Nobody holds the nodes, and Ironic fails before it asks its policy."""
+
+    def patched(self, node: enrolment.Enrolled, path: str, value: Any,
+                description: Any = None) -> base.Reply:
+        return self.send('PATCH', f'/v1/nodes/{node.uuid}', [
+            {'op': 'add', 'path': path, 'value': value},
+            {'op': 'replace', 'path': '/description', 'value': description}])
+
+    def test_reader_kept_a_free_node_from_everybody(self) -> None:
+        """Each error of Ironic kept it for a minute, and was not counted."""
+        for path, value in (('/instance_uuid', str(uuid.uuid4())),
+                            ('/maintenance', True), ('/retired', True)):
+            self.as_('the-system')
+            node = self.node_of_one(powered=True)
+            self.as_('reader-of-one')
+            self.assertEqual(
+                [403] * 5 + [429] * 4,
+                [self.patched(node, path, value).status for _ in range(9)])
+            self.as_('the-system')
+            self.reserve(node.uuid)
+
+    def test_owner_writes_as_before(self) -> None:
+        self.as_('the-system')
+        node = self.node_of_one(powered=True)
+        for who in ('admin-of-one', 'the-system'):
+            for path, value, back in (
+                    ('/maintenance', True, False),
+                    ('/instance_uuid', str(uuid.uuid4()), None)):
+                self.as_(who)
+                # An administrator may do this regardless of a holder.
+                if who != 'the-system' or path == '/instance_uuid':
+                    self.assertEqual(400, self.patched(node, path,
+                                                       value).status)
+                for each in (value, back):
+                    reply = self.patched(node, path, each, 'words')
+                    self.assertEqual(200, reply.status, (who, path, reply))
+            # The policy allows this, and the state of the node does not.
+            reply = self.patched(node, '/retired', True, 'words')
+            self.assertEqual(409, reply.status)
+            self.assertIn('in provision state', str(reply.document))
