@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
+import datetime
 import json
 from typing import Any
 
@@ -36,6 +37,17 @@ _h = tables.handovers.c
 
 def _acts(acts: Collection[str]) -> str:
     return json.dumps(sorted(acts))
+
+
+def _unanswered(requests: Collection[handovers.Unanswered]) -> str:
+    return json.dumps([[each.token, each.at.isoformat(), sorted(each.adds),
+                        each.soils] for each in requests])
+
+
+def _requests(text: str) -> tuple[handovers.Unanswered, ...]:
+    return tuple(handovers.Unanswered(
+        token, datetime.datetime.fromisoformat(at), frozenset(adds), soils)
+        for token, at, adds, soils in json.loads(text))
 
 
 def _text(document: handovers.Document | None) -> str | None:
@@ -56,11 +68,13 @@ def _document(text: str | None) -> handovers.Document | None:
 _HANDOVER = store.Rows(
     handovers.Handover, tables.handovers, 'the handover of a node',
     as_read=('node_uuid', 'holder', 'settles_at', 'settled', 'dirty', 'phase',
-             'acts'),
-    changing=('acts', 'dirty', 'settles_at', 'settled', 'phase'),
+             'acts', 'unanswered'),
+    changing=('acts', 'dirty', 'settles_at', 'settled', 'phase',
+              'unanswered'),
     decode={'document': _document,
-            'acts': lambda text: frozenset(json.loads(text))},
-    encode={'document': _text, 'acts': _acts})
+            'acts': lambda text: frozenset(json.loads(text)),
+            'unanswered': _requests},
+    encode={'document': _text, 'acts': _acts, 'unanswered': _unanswered})
 
 
 def read(connection: sa.Connection, node_uuids: Collection[str]
@@ -90,6 +104,15 @@ def update(connection: sa.Connection, before: handovers.Handover,
     more = {} if after.document == before.document else {
         'document': _text(after.document)}
     _HANDOVER.update(connection, before, after, None, **more)
+
+
+def delete_as_read(connection: sa.Connection,
+                   before: handovers.Handover) -> None:
+    """Delete a handover without acts.
+
+    :raises Conflict: the row has changed since it was read.
+    """
+    _HANDOVER.delete(connection, before)
 
 
 def delete_of_node(connection: sa.Connection,

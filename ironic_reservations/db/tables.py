@@ -433,6 +433,9 @@ handovers = sa.Table(
     sa.Column('document', sa.Text().with_variant(
         mysql.MEDIUMTEXT(), 'mysql', 'mariadb')),
     sa.Column('acts', sa.Text, nullable=False),
+    # The requests whose answers are not known.
+    sa.Column('unanswered', sa.Text().with_variant(
+        mysql.MEDIUMTEXT(), 'mysql', 'mariadb'), nullable=False),
     sa.Column('dirty', sa.Boolean, nullable=False),
     sa.Column('settles_at', UTCDateTime, nullable=False),
     sa.Column('settled', sa.Boolean, nullable=False),

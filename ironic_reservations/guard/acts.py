@@ -16,7 +16,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 import dataclasses
+import functools
 from typing import Any
 import uuid as uuid_module
 
@@ -45,6 +47,7 @@ from ironic_reservations.guard import node_acts
 from ironic_reservations.guard import protected
 from ironic_reservations.guard import resolve
 from ironic_reservations.lifecycle import admit
+from ironic_reservations.model import handovers
 from ironic_reservations.model import in_flight
 from ironic_reservations.model import visibility
 from ironic_reservations.planner import pick
@@ -60,9 +63,10 @@ _NOTHING = 'nothing at all'
 #: Ironic answers with these if its policy allows a request and the state of
 #: the node does not.
 _NOT_OF_POLICY = (400, 409)
-#: Nothing is ever below instance_uuid; Ironic applies the policy of
-#: instance_uuid to such a path.
-_NOTHING_BOUND = '/instance_uuid/nothing'
+#: Nothing is ever below such a field; Ironic applies the policy of the field
+#: to such a path.
+_NOTHING_BELOW = '/nothing'
+_INSTANCE = '/instance_uuid'
 #: Ironic answers so to an allocation without a resource class.
 _MISSES_SOMETHING = 400
 #: At most so many candidates of an allocation may be names: each name costs a
@@ -167,12 +171,12 @@ class Acts:
             raise
         if part is not None:
             admitted = part.within(admitted)
-        self.protected.holders.record_use(
+        recorded = self.protected.holders.record_use(
             admitted, node, node_acts.of_provision(asked.target, asked.body))
         return self._carry(
             environ, admitted, request,
             in_flight.Act.UNDEPLOY if asked.target in bodies.DEPLOYS
-            else None)
+            else None, recorded)
 
     def _act_on(self, environ: wsgi.Environ, node: callers.Node,
                 act: node_acts.Act, asked: bodies.Provision,
@@ -198,6 +202,18 @@ class Acts:
         """
         self._require_accepted(inward.rebuilt(
             environ, _provision_path(node.uuid), body={'target': _NOTHING}))
+
+    def _require_patch(self, environ: wsgi.Environ, node: callers.Node,
+                       field: str) -> None:
+        """Raise Ironic's own refusal if its policy refuses a PATCH.
+
+        Ironic applies its policy before it finds nothing below the field.
+
+        :param field: the field, which is no object, as a JSON pointer.
+        """
+        self._require_accepted(inward.rebuilt(
+            environ, inward.node_path(node.uuid),
+            body=[{'op': 'remove', 'path': f'{field}{_NOTHING_BELOW}'}]))
 
     def _require_accepted(self, request: wsgi.Environ) -> None:
         """Raise Ironic's refusal of a request that would have no effect.
@@ -250,7 +266,8 @@ class Acts:
                 answer = self.protected.patch(
                     environ, node, acts, written, inward.rebuilt(
                         environ, inward.node_path(node.uuid), query,
-                        body=patch), parent)
+                        body=patch), parent, self._patches(
+                            environ, node, patch, acts))
                 request_refresh(node.uuid, answer)
                 return answer
             if media.may_be_form(content_type, 'PATCH'):
@@ -294,15 +311,28 @@ class Acts:
             environ, environ['PATH_INFO'], environ.get('QUERY_STRING', ''),
             body=document), parent)
 
+    def _patches(self, environ: wsgi.Environ, node: callers.Node, patch: Any,
+                 acts: Collection[node_acts.Act]) -> Callable[[], None]:
+        """Return a check that Ironic would judge a PATCH by its policy.
+
+        :param acts: the protected acts of the PATCH.
+        """
+        def permitted() -> None:
+            for act in sorted(node_acts.TAKES_AWAY.intersection(acts)):
+                self._require_patch(environ, node, f'/{act}')
+            bodies.check_description(patch)
+        return permitted
+
     def _bind(self, environ: wsgi.Environ, node: callers.Node,
               asked: bodies.Bind, proof: str | None,
               parent: protected.Judged | None) -> wsgi.Answer:
-        def permitted() -> None:
-            # Ironic applies its policy before it finds nothing below the
-            # field.
-            self._require_accepted(inward.rebuilt(
-                environ, inward.node_path(node.uuid),
-                body=[{'op': 'remove', 'path': _NOTHING_BOUND}]))
+        permitted = functools.cache(functools.partial(
+            self._require_patch, environ, node, _INSTANCE))
+        if not self._callers.trusted(node):
+            # Ironic may fail in a request before it applies its policy, and
+            # the node is kept until the outcome is known.
+            permitted()
+        bodies.check_description(asked.patch)
         try:
             admitted = self._admit(
                 node, asked.instance_uuid or node.instance_uuid, proof,
@@ -314,12 +344,13 @@ class Acts:
             raise
         if parent is not None:
             admitted = parent.within(admitted)
-        self.protected.holders.record_use(admitted, node, node_acts.recorded(
-            node_acts.pointers(asked.patch)))
+        recorded = self.protected.holders.record_use(
+            admitted, node, node_acts.recorded(node_acts.pointers(
+                asked.patch)))
         return self._carry(environ, admitted, inward.rebuilt(
             environ, inward.node_path(node.uuid), body=asked.patch),
             None if asked.instance_uuid is None
-            else in_flight.Act.CLEAR_INSTANCE)
+            else in_flight.Act.CLEAR_INSTANCE, recorded)
 
     def _admit(self, node: callers.Node, instance_uuid: str | None,
                proof: str | None, act: admit.Act, required: bool,
@@ -528,8 +559,10 @@ class Acts:
                environ: wsgi.Environ,
                admitted: admission.InFlightRequest,
                request: wsgi.Environ,
-               undo: in_flight.Act | None = None) -> wsgi.Answer:
-        answer = carry.pass_on(self._engine, self._app, admitted, request)
+               undo: in_flight.Act | None = None,
+               recorded: handovers.Handover | None = None) -> wsgi.Answer:
+        answer = carry.pass_on(self._engine, self._app, admitted, request,
+                               recorded)
         self.audited.used(environ, admitted, answer)
         if inward.succeeded(answer):
             carry.close(self._engine, admitted, True,

@@ -35,6 +35,7 @@ from ironic_reservations.model import nesting
 PROOF_KEY = 'reservation_uuid'
 PROOF_HEADER = 'OpenStack-Baremetal-Reservation'
 _INSTANCE = '/instance_uuid'
+_DESCRIPTION = '/description'
 #: Further fields that belong to an instance.
 _OF_INSTANCE = ('/instance_info', '/instance_name')
 #: Targets that do not take an available node.  All others are guarded,
@@ -200,6 +201,23 @@ def read_bind(content_type: str, raw: bytes, canonical: bool,
         raise errors.InvalidValue(
             'A patch may set instance_uuid only once, and to a string.')
     return Bind(patch, bound[0] if bound else None)
+
+
+def check_description(patch: Any) -> None:
+    """Check that Ironic can read the description in a PATCH of a node.
+
+    It answers 500 otherwise, before it applies its policy, and the node would
+    be kept until the outcome is known.
+
+    :raises InvalidValue: the description is not a string.
+    """
+    for entry in patch if isinstance(patch, list) else ():
+        if (isinstance(entry, dict) and entry.get('path') == _DESCRIPTION
+                and entry.get('op') != 'remove'
+                and not isinstance(entry.get('value'), str)):
+            raise errors.InvalidValue(
+                f'The value of "{_DESCRIPTION}" must be a string. Use the '
+                'operation "remove" to delete it.')
 
 
 def _written_by(entry: Any) -> tuple[Any, ...]:

@@ -18,28 +18,47 @@ A request with an unknown outcome counts neither as carried out nor as refused.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterator
+import contextlib
 
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine.in_flight import acted
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import overtaken
 from ironic_reservations.engine.in_flight import protect
 from ironic_reservations.guard import inward
+from ironic_reservations.model import handovers
 from ironic_reservations.model import in_flight
+
+#: Ironic answers so before it does anything: the caller is not known, its
+#: policy refuses the request, or it knows no such version of its API.
+_CHANGES_NOTHING = (401, 403, 406)
+_NOT_FOUND = 404
+#: From this status on, Ironic may still be at work on a request.
+_FAILED = 500
+#: What a driver of its own does before it does not find something is unknown.
+_OF_DRIVERS = 'vendor_passthru'
 
 
 def pass_on(engine: Engine, app: wsgi.Application,
             admitted: admission.InFlightRequest,
-            request: wsgi.Environ) -> wsgi.Answer:
+            request: wsgi.Environ,
+            recorded: handovers.Handover | None = None) -> wsgi.Answer:
     """Return Ironic's answer to a request that was let through.
 
     If Ironic has accepted it, the caller must close the in-flight request.
 
+    :param recorded: the handover as it was written for the request, if it is
+        an act of a holder.
     :raises HandedOverLate: the process was stopped for too long; the request
         was not sent.
     """
-    admission.check_in_time(engine, admitted)
+    acts = () if recorded is None else (recorded,)
+    with unsent(engine, acts):
+        admission.check_in_time(engine, admitted)
     try:
         answer = inward.call(app, request)
     except BaseException:
@@ -52,22 +71,59 @@ def pass_on(engine: Engine, app: wsgi.Application,
         # for one that does not answer in time; so the outcome is unknown.
         admission.mark_uncertain(engine, admitted)
     else:
+        # First, since the end of a lease waits for the request only.
+        answered(engine, acts, answer)
         close(engine, admitted, False)
     return answer
 
 
+@contextlib.contextmanager
+def unsent(engine: Engine,
+           recorded: Collection[handovers.Handover]) -> Iterator[None]:
+    """Forget acts if the block fails, in which nothing is sent to Ironic."""
+    try:
+        yield
+    except BaseException:
+        for each in recorded:
+            acted.refused(engine, each)
+        raise
+
+
+def answered(engine: Engine, recorded: Collection[handovers.Handover],
+             answer: wsgi.Answer) -> None:
+    """Record Ironic's answer to acts of holders.
+
+    An act that Ironic has refused is forgotten: it is no reason to undo what
+    an operator does later.
+    """
+    if answer.status >= _FAILED:
+        return
+    for each in recorded:
+        if answer.status in _CHANGES_NOTHING or (
+                answer.status == _NOT_FOUND and not each.adds(_OF_DRIVERS)):
+            acted.refused(engine, each)
+        else:
+            acted.settled(engine, each)
+
+
 def pass_judged(engine: Engine, app: wsgi.Application, deadline: float,
-                what: str, request: wsgi.Environ) -> wsgi.Answer:
+                what: str, request: wsgi.Environ,
+                recorded: Collection[handovers.Handover] = ()
+                ) -> wsgi.Answer:
     """Return Ironic's answer to a request that is not tracked.
 
     :param deadline: the time by the engine's timer until which the decision
         about the request is valid.
     :param what: a description of the request.
+    :param recorded: the handovers as they were written for the request.
     :raises HandedOverLate: the process was stopped for too long; the request
         was not sent.
     """
-    admission.check_timer(engine, deadline, what)
-    return inward.call(app, request)
+    with unsent(engine, recorded):
+        admission.check_timer(engine, deadline, what)
+    answer = inward.call(app, request)
+    answered(engine, recorded, answer)
+    return answer
 
 
 def close(engine: Engine, admitted: admission.InFlightRequest, succeeded: bool,
@@ -85,15 +141,17 @@ def close(engine: Engine, admitted: admission.InFlightRequest, succeeded: bool,
 
 def change(engine: Engine, app: wsgi.Application,
            admitted: admission.InFlightRequest, asked: protect.ChangeRequest,
-           request: wsgi.Environ) -> wsgi.Answer:
+           request: wsgi.Environ,
+           recorded: handovers.Handover | None = None) -> wsgi.Answer:
     """Have Ironic change a node that no other caller can get meanwhile.
 
     :param request: the request to Ironic.
+    :param recorded: as in :func:`pass_on`.
     :raises HandedOverLate: the process was stopped for too long; the request
         was not sent.
     :raises Overtaken: the node has been promised to another holder by then.
     """
-    answer = pass_on(engine, app, admitted, request)
+    answer = pass_on(engine, app, admitted, request, recorded)
     if inward.succeeded(answer) and not _close(engine, admitted, True):
         overtaken.settle_change(engine, admitted, asked)
     return answer

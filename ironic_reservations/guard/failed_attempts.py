@@ -29,6 +29,7 @@ from ironic_reservations import clock
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.guard import callers
+from ironic_reservations.guard import resolve
 
 #: How many failures in a row a caller may have with one node, and the seconds
 #: after which one more is allowed.
@@ -42,6 +43,8 @@ HOLDERS_PAUSE = 1.0
 REMEMBERED = 5000
 _CONFLICT = 409
 
+#: From this status on, the outcome is not known, and the node is kept longer.
+_FAILED = 500
 #: Ironic's policy answers so; a node that the caller may not see is not found.
 _NOT_ALLOWED = (403, 404)
 
@@ -95,11 +98,17 @@ class FailedAttempts:
         cost = 0.0
         try:
             answer = ask()
-            # A conflict is caused by another request, so it costs nothing.
-            if 400 <= answer.status < 500 and answer.status != _CONFLICT:
-                cost = (PAUSE if answer.status in _NOT_ALLOWED
-                        or not (proven or held()) else HOLDERS_PAUSE)
+            cost = _cost(answer.status, proven or held())
             return answer
+        except errors.ReservationError:
+            # A refusal of the guard keeps the node from nobody.
+            raise
+        except resolve.RefusedByIronic as refused:
+            cost = _cost(refused.answer.status, proven or held())
+            raise
+        except Exception:
+            cost = _cost(_FAILED, proven or held())
+            raise
         finally:
             self._refund(who, PAUSE - cost)
 
@@ -127,3 +136,14 @@ class FailedAttempts:
                 self._forgotten_at[who] -= seconds
                 if self._forgotten_at[who] <= self._timer():
                     del self._forgotten_at[who]
+
+
+def _cost(status: int, held: bool) -> float:
+    """Return the seconds that an answer of Ironic costs the caller.
+
+    A conflict is caused by another request, so it costs nothing. An error of
+    Ironic costs, since some requests fail in it before it applies its policy.
+    """
+    if status < 400 or status == _CONFLICT:
+        return 0.0
+    return HOLDERS_PAUSE if held and status not in _NOT_ALLOWED else PAUSE

@@ -59,11 +59,13 @@ class HolderActs:
             self._callers.bearer(node)))
 
     def record_use(self, admitted: admission.InFlightRequest,
-                   node: callers.Node, acts: Collection[str]) -> None:
+                   node: callers.Node, acts: Collection[str]
+                   ) -> handovers.Handover | None:
         """Write that a holder uses its node, before the use reaches Ironic.
 
         :param admitted: the request that was admitted.
         :param node: the node as the caller sees it.
+        :returns: the handover; ``None``: nothing was written.
         :raises NotCanonical: the use changes maintenance as well.
         """
         if handovers.MAINTENANCE in acts and (
@@ -72,16 +74,15 @@ class HolderActs:
                 raise _maintenance_of_lent(node)
         if admitted.lease_reservation_id is not None:
             with self.closed_if_lost(admitted):
-                acted.write(self._engine, admitted.node_uuid, acts,
-                            judged=admitted.holder)
-        elif admitted.reservation_uuid is not None:
-            left = [name for name in acts if name not in handovers.DEPLOYING]
-            if not left:
-                return
-            with self.closed_if_lost(admitted):
-                self.record(node.uuid, left, self.actor(
-                    node, admitted.reservation_uuid), admitted.holder,
-                    in_flight=True)
+                return acted.write(self._engine, admitted.node_uuid, acts,
+                                   judged=admitted.holder)
+        left = [name for name in acts if name not in handovers.DEPLOYING]
+        if admitted.reservation_uuid is None or not left:
+            return None
+        with self.closed_if_lost(admitted):
+            return self.record(node.uuid, left, self.actor(
+                node, admitted.reservation_uuid), admitted.holder,
+                in_flight=True)
 
     def record(self, node_uuid: str, acts: Collection[str],
                actor: protection.Actor, judged: str | None,

@@ -138,6 +138,20 @@ PORTS = ('ports', 'portgroups')
 #: Keys of a provision request that name steps.
 _STEPS = frozenset(('clean_steps', 'deploy_steps', 'runbook',
                     'service_steps'))
+#: A runbook of Ironic has steps that the request does not show.
+_RUNBOOK = 'runbook'
+#: The interfaces of steps whose effects Ironic shows afterwards.
+_SHOWN_STEPS = frozenset(('bios', 'firmware', 'raid'))
+#: Steps that change nothing but the power and the disks, which are cleaned.
+_HARMLESS_STEPS = {'deploy': frozenset((
+    'boot_instance', 'burnin_cpu', 'burnin_disk', 'burnin_memory',
+    'burnin_network', 'deploy', 'erase_devices', 'erase_devices_express',
+    'erase_devices_metadata', 'erase_pstore', 'inject_files',
+    'prepare_instance_boot', 'switch_to_tenant_network', 'tear_down_agent',
+    'write_image'))}
+#: Ironic carries these out itself, for any interface.
+_RESERVED_STEPS = frozenset(('hold', 'power_off', 'power_on', 'reboot',
+                             'wait'))
 #: Parameters that may be in the query instead of the body.
 _PARAMETERS = {Act.VMEDIA: frozenset(('device_types',)),
                Act.MAINTENANCE: frozenset(('reason',))}
@@ -156,7 +170,8 @@ OF_LESSEES = frozenset((
     'power', 'vmedia', 'vifs', 'boot_mode', 'secure_boot', 'volume',
     '/automated_clean', '/description', '/extra', '/instance_info',
     '/instance_name', '/protected', '/protected_reason', '/resource_class',
-    *OF_TARGETS))
+    handovers.STEPS, handovers.UNKNOWN_STEPS,
+    *map(handovers.steps_of, _SHOWN_STEPS), *OF_TARGETS))
 #: A PATCH may have this parameter; Ironic then resets the interfaces.
 _RESET = 'reset_interfaces'
 
@@ -252,8 +267,33 @@ def classify_port(method: str, names: Sequence[str], clean: bool,
 
 def of_provision(target: str, body: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the acts of a provision request, as a handover names them."""
-    return ((target,) if _STEPS.isdisjoint(body)
-            else (target, handovers.STEPS))
+    if _STEPS.isdisjoint(body):
+        return (target,)
+    found = {_of_step(step) for key in _STEPS - {_RUNBOOK}
+             for step in _listed(body.get(key))}
+    if body.get(_RUNBOOK) is not None:
+        found.add(handovers.UNKNOWN_STEPS)
+    return (target, handovers.STEPS,
+            *sorted(found - {handovers.STEPS}))
+
+
+def _listed(steps: Any) -> Sequence[Any]:
+    """Return the steps of a request; Ironic refuses anything but a list."""
+    return steps if isinstance(steps, list) else ()
+
+
+def _of_step(step: Any) -> str:
+    """Return the act of a step.
+
+    A step of the vendor or the management interface may change anything, such
+    as the users of the BMC, and so may one that is not known.
+    """
+    values = step if isinstance(step, dict) else {}
+    interface, name = str(values.get('interface')), str(values.get('step'))
+    if name in _RESERVED_STEPS or name in _HARMLESS_STEPS.get(interface, ()):
+        return handovers.STEPS
+    return (handovers.steps_of(interface) if interface in _SHOWN_STEPS
+            else handovers.UNKNOWN_STEPS)
 
 
 def pointers(patch: Any) -> tuple[str, ...]:

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Collection
 import dataclasses
 import math
@@ -50,8 +51,6 @@ _HIDDEN = (403, _NOT_FOUND)
 _NO_NODE = (400, _NOT_FOUND)
 #: The acts on a node of who makes another one a part of it, or acts on a part.
 _OF_PARENT = frozenset((node_acts.Act.POWER, node_acts.Act.SETTINGS))
-#: From this status on, Ironic may still be at work on a request.
-_FAILED = 500
 
 
 @dataclasses.dataclass(frozen=True)
@@ -156,11 +155,14 @@ class Protected:
         # First, since nothing is written about a node if its parent is held.
         part = (self.judge_part(environ, node)
                 if powers and node is not None else None)
-        judged = self._judge(environ, uuid, (asked.act,), node,
-                             (asked.recorded,)).beside(part)
-        return uuid, self.pass_judged(judged, (
-            act_bodies.rebuilt(environ, path, self._limits) if judged.held
-            else act_bodies.readdressed(environ, path)))
+        with carry.unsent(self._engine, () if part is None else part.recorded):
+            judged = self._judge(environ, uuid, (asked.act,), node,
+                                 (asked.recorded,)).beside(part)
+        with carry.unsent(self._engine, judged.recorded):
+            request = (act_bodies.rebuilt(environ, path, self._limits)
+                       if judged.held
+                       else act_bodies.readdressed(environ, path))
+        return uuid, self.pass_judged(judged, request)
 
     def _free(self, environ: wsgi.Environ, asked: node_acts.NodeAct
               ) -> tuple[str | None, wsgi.Answer]:
@@ -203,25 +205,22 @@ class Protected:
                     raise
         path = '/'.join(('', 'v1', *asked.below,
                          *([asked.ident] if asked.ident else [])))
-        each = [self._judge(environ, uuid, (asked.act,),
-                            recorded=(asked.recorded,))
-                for uuid in sorted(uuids)]
-        return None, self.pass_judged(
-            Judged(f'{kind} {asked.ident}',
-                   min((one.deadline for one in each), default=math.inf),
-                   recorded=tuple(found for one in each
-                                  for found in one.recorded)),
-            inward.rebuilt(environ, path, body=document))
+        judged = Judged(f'{kind} {asked.ident}')
+        for uuid in sorted(uuids):
+            with carry.unsent(self._engine, judged.recorded):
+                one = self._judge(environ, uuid, (asked.act,),
+                                  recorded=(asked.recorded,))
+            judged = dataclasses.replace(
+                judged, deadline=min(judged.deadline, one.deadline),
+                recorded=judged.recorded + one.recorded)
+        return None, self.pass_judged(judged, inward.rebuilt(environ, path,
+                                                       body=document))
 
     def pass_judged(self, judged: Judged,
                     request: wsgi.Environ) -> wsgi.Answer:
         """Have Ironic answer a request, while its permission is valid."""
-        answer = carry.pass_judged(self._engine, self._app, judged.deadline,
-                                   judged.what, request)
-        if answer.status < _FAILED:
-            for handover in judged.recorded:
-                acted.settled(self._engine, handover)
-        return answer
+        return carry.pass_judged(self._engine, self._app, judged.deadline,
+                                 judged.what, request, judged.recorded)
 
     def _take_away(self, node: callers.Node, actor: protection.Actor,
                    recorded: Collection[str],
@@ -229,16 +228,18 @@ class Protected:
         """Have Ironic take a node from its holder, for an administrator."""
         deadline = self._engine.timer() + protect.FRESH
         handover = self.holders.record(node.uuid, recorded, actor, None)
-        return self.pass_judged(
-            Judged(f'node {node.uuid}',
-                   math.inf if handover is None else deadline,
-                   recorded=() if handover is None else (handover,)),
-            self.holders.of_holder(node, handover, recorded, request))
+        judged = Judged(f'node {node.uuid}',
+                         math.inf if handover is None else deadline,
+                         recorded=() if handover is None else (handover,))
+        with carry.unsent(self._engine, judged.recorded):
+            sent = self.holders.of_holder(node, handover, recorded, request)
+        return self.pass_judged(judged, sent)
 
     def patch(self, environ: wsgi.Environ, node: callers.Node,
               acts: Collection[node_acts.Act], written: Collection[str],
               request: wsgi.Environ,
-              also: Judged | None = None) -> wsgi.Answer:
+              also: Judged | None = None,
+              permitted: Callable[[], None] = lambda: None) -> wsgi.Answer:
         """Have Ironic patch a node, if the caller may.
 
         :param node: the node as the caller sees it.
@@ -246,6 +247,8 @@ class Protected:
         :param written: the JSON pointers that the patch writes.
         :param request: the request to Ironic.
         :param also: the permission for its parent.
+        :param permitted: raises if Ironic would refuse the caller; called
+            before the node is kept for the request.
         :raises ReservationError: the caller may not, or its right cannot be
             determined.
         """
@@ -258,7 +261,7 @@ class Protected:
         if actor.administers:
             return self._take_away(node, actor, recorded, request)
         return self._change(node, protect.ChangeRequest(actor), request,
-                            recorded, also=also)
+                            recorded, also=also, permitted=permitted)
 
     def provision(self, environ: wsgi.Environ, node: callers.Node,
                   act: node_acts.Act, recorded: Collection[str],
@@ -306,16 +309,20 @@ class Protected:
     def _change(self, node: callers.Node, asked: protect.ChangeRequest,
                 request: wsgi.Environ, recorded: Collection[str],
                 cleans: bool = False,
-                also: Judged | None = None) -> wsgi.Answer:
+                also: Judged | None = None,
+                permitted: Callable[[], None] = lambda: None) -> wsgi.Answer:
         """Have Ironic change a node that no other holder can get meanwhile.
 
         :param recorded: the acts, as a handover names them.
         :param cleans: whether Ironic cleans the node by this.
         :param also: the permission for its parent.
+        :param permitted: as in :meth:`patch`.
         """
         kept: list[admission.InFlightRequest] = []
 
         def change() -> wsgi.Answer:
+            if not self._callers.trusted(node):
+                permitted()
             try:
                 admitted = protect.keep(self._engine, node.uuid, asked)
                 kept.append(admitted)
@@ -331,12 +338,14 @@ class Protected:
                     handover = self.holders.record(
                         node.uuid, recorded, asked.actor,
                         admitted.holder, in_flight=True)
-                    sent = self.holders.of_holder(node, handover, recorded,
-                                                   request)
+                    with carry.unsent(self._engine, (
+                            () if handover is None else (handover,))):
+                        sent = self.holders.of_holder(
+                            node, handover, recorded, request)
             if also is not None:
                 admitted = also.within(admitted)
             answer = carry.change(self._engine, self._app, admitted, asked,
-                                  sent)
+                                  sent, handover)
             if cleans and handover is not None and inward.succeeded(answer):
                 acted.cleaned(self._engine, handover)
             return answer

@@ -250,6 +250,12 @@ def _of_machine(lent: handovers.Document, acts: Collection[str],
         for name, words in _STEPPED.items():
             if lent.parts.get(name) != now.parts.get(name):
                 yield _Unknown(f'steps of its holder have changed its {words}')
+            elif (not now.parts.get(name)
+                  and handovers.steps_of(name) in acts):
+                yield _Unknown('steps of its holder may have changed its '
+                               f'{words}, which Ironic does not show')
+    if handovers.UNKNOWN_STEPS in acts:
+        yield _Unknown('steps of its holder may have changed anything of it')
     if 'vendor_passthru' in acts:
         yield _Unknown('a vendor passthru of its holder may have changed '
                        'anything of it')

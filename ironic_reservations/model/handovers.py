@@ -33,6 +33,8 @@ DEPLOYING = frozenset(('active', 'deploy', 'rebuild', 'deleted', 'undeploy',
 _UNDEPLOYED = DEPLOYING | {'power', '/instance_info', '/instance_name'}
 #: Steps that the holder has named: of a cleaning, a deploy or a service.
 STEPS = 'steps'
+#: Steps among them of which Ironic does not show all that they change.
+UNKNOWN_STEPS = 'steps:unknown'
 BOOT_DEVICE = 'boot_device'
 #: Settings that are read only before the first act that could change them,
 #: since some of them are read from the machine.
@@ -41,6 +43,10 @@ _PARTS = {BOOT_DEVICE: (BOOT_DEVICE,), STEPS: ('bios', 'firmware')}
 #: which each is put back by itself.
 _MOST_PARTS = 50
 _LONGEST = 200
+#: How many requests of the holder of a node may wait for their answers at
+#: once, and the seconds after which one is taken to be carried out.
+MOST_UNANSWERED = 20
+LONGEST_UNANSWERED = 60
 #: The beginning of the reason in Ironic, if a holder has set maintenance.
 _OF_HOLDER = '[by the holder of the node, '
 #: The maximum length of the name of an act.
@@ -95,6 +101,22 @@ class Document:
 
 
 @dataclasses.dataclass(frozen=True)
+class Unanswered:
+    """A request of a holder whose answer is not known.
+
+    :ivar token: identifies it.
+    :ivar at: the time at which it was recorded.
+    :ivar adds: the acts that no answered request has recorded.
+    :ivar soils: whether no answered request has made the node dirty.
+    """
+
+    token: str
+    at: datetime.datetime
+    adds: frozenset[str] = frozenset()
+    soils: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
 class Handover:
     """The acts of a holder on a node, and the node before them.
 
@@ -107,9 +129,12 @@ class Handover:
         been refused, except for acts with a request in flight.
     :ivar settled: whether this time is certain; otherwise, a conductor that
         was stopped may carry out an act later.
-    :ivar earlier: ``settles_at`` before the last act was added; ``None``:
-        there is only one act, or the handover was read from its row.
-    :ivar earlier_settled: ``settled`` before the last act was added.
+    :ivar unanswered: the requests without an answer; their acts count, since
+        Ironic may carry them out.
+    :ivar token: that of the last request; ``None`` if the handover was read
+        from its row.
+    :ivar before: the row before the last request; ``None``: there was none,
+        or the handover was read from its row.
     """
 
     node_uuid: str
@@ -120,9 +145,37 @@ class Handover:
     settles_at: datetime.datetime
     phase: Phase = Phase.LENT
     settled: bool = True
-    earlier: datetime.datetime | None = dataclasses.field(
-        default=None, compare=False)
-    earlier_settled: bool = dataclasses.field(default=True, compare=False)
+    unanswered: tuple[Unanswered, ...] = ()
+    token: str | None = dataclasses.field(default=None, compare=False)
+    before: Handover | None = dataclasses.field(default=None, compare=False)
+
+    @property
+    def earlier(self) -> datetime.datetime | None:
+        """``settles_at`` before the last act was added."""
+        return None if self.before is None else self.before.settles_at
+
+    @property
+    def earlier_settled(self) -> bool:
+        """``settled`` before the last act was added."""
+        return self.before is None or self.before.settled
+
+    @property
+    def _certain(self) -> frozenset[str]:
+        """The acts of requests that Ironic has not refused."""
+        return self.acts.difference(*(each.adds for each in self.unanswered))
+
+    def waits_for(self, token: str | None) -> bool:
+        """Return whether the answer to a request is not known."""
+        return any(each.token == token for each in self.unanswered)
+
+    def adds(self, act: str) -> bool:
+        """Return whether the last request is the first one with an act."""
+        return any(act in each.adds for each in self.unanswered
+                   if each.token == self.token)
+
+    def crowded(self, now: datetime.datetime) -> bool:
+        """Return whether too many requests have no answer."""
+        return len(_young(self.unanswered, now)) >= MOST_UNANSWERED
 
     @property
     def undeployed(self) -> bool:
@@ -149,28 +202,103 @@ class Handover:
         return f'{_OF_HOLDER}{self.holder}]'
 
     def after(self, acts: Collection[str], settles_at: datetime.datetime,
-              settled: bool = True) -> Handover:
+              settled: bool = True,
+              request: Unanswered | None = None) -> Handover:
         """Return the handover after further acts.
 
         :param acts: as in :attr:`acts`.
         :param settled: whether it is certain that the acts are over at
             ``settles_at``.
+        :param request: the request of the acts, with its token and its time;
+            ``None``: Ironic will not refuse them.
         """
+        known = self if request is None else dataclasses.replace(
+            self, unanswered=_young(self.unanswered, request.at))
+        kept = _bounded(known.acts.union(acts), known.document)
+        more = known.unanswered
+        if request is not None:
+            certain = known._certain
+            # A part that is written for certain is now in its whole field.
+            whole = {f'/{root(act)}' for act in certain - kept}
+            more += (dataclasses.replace(
+                request, adds=_as_kept(acts, kept) - certain - whole,
+                soils=not known.dirty or any(each.soils for each in more)),)
         return dataclasses.replace(
-            self, acts=_bounded(self.acts.union(acts), self.document),
-            dirty=True, earlier=self.settles_at,
-            settled=settled and self.settled, earlier_settled=self.settled,
+            self, acts=kept, dirty=True,
+            before=dataclasses.replace(self, before=None),
+            settled=settled and self.settled, unanswered=more,
+            token=None if request is None else request.token,
             # NOTE: another time than that of every earlier act.
             settles_at=max(settles_at, self.settles_at + datetime.timedelta(
                 microseconds=1)))
 
+    def carried_out(self, token: str | None) -> Handover:
+        """Return the handover after Ironic has not refused a request."""
+        done, left = self._split(token)
+        return dataclasses.replace(
+            self, acts=self.acts.union(*(each.adds for each in done)),
+            unanswered=tuple(dataclasses.replace(
+                each, adds=each.adds.difference(*(
+                    one.adds for one in done)), soils=each.soils and not any(
+                        one.soils for one in done)) for each in left))
+
+    def refused(self, token: str | None) -> Handover | None:
+        """Return the handover after a request has changed nothing.
+
+        :returns: ``None``: then nothing is recorded.
+        """
+        done, left = self._split(token)
+        alone = {act for each in done for act in each.adds}.difference(
+            *(each.adds for each in left))
+        acts = self.acts - alone
+        dirty = self.dirty and (any(each.soils for each in left)
+                                or not any(each.soils for each in done))
+        return dataclasses.replace(
+            self, acts=acts, dirty=dirty, unanswered=tuple(left)
+            ) if acts or dirty or left else None
+
+    def _split(self, token: str | None
+               ) -> tuple[list[Unanswered], list[Unanswered]]:
+        """Return a request without an answer, and all others."""
+        return ([each for each in self.unanswered if each.token == token],
+                [each for each in self.unanswered if each.token != token])
+
+
+def _as_kept(acts: Collection[str], kept: Collection[str]) -> frozenset[str]:
+    """Return acts by the names under which they are kept."""
+    names = (act if act in kept else f'/{root(act)}' for act in acts)
+    return frozenset(name for name in names if name in kept)
+
+
+def _young(requests: Collection[Unanswered],
+           now: datetime.datetime) -> tuple[Unanswered, ...]:
+    """Return requests that may still get an answer soon."""
+    since = now - datetime.timedelta(seconds=LONGEST_UNANSWERED)
+    return tuple(each for each in requests if each.at > since)
+
 
 def first(node_uuid: str, holder: str, document: Document | None,
           acts: Collection[str], settles_at: datetime.datetime,
-          settled: bool = True) -> Handover:
-    """Return the handover after the first acts of a holder."""
-    return Handover(node_uuid, holder, document, _bounded(acts, document),
-                    True, settles_at, settled=settled)
+          settled: bool = True,
+          request: Unanswered | None = None) -> Handover:
+    """Return the handover after the first acts of a holder.
+
+    :param request: as in :meth:`Handover.after`.
+    """
+    kept = _bounded(acts, document)
+    return Handover(
+        node_uuid, holder, document, kept, True, settles_at, settled=settled,
+        unanswered=() if request is None else (
+            dataclasses.replace(request, adds=kept),),
+        token=None if request is None else request.token)
+
+
+def steps_of(interface: str) -> str:
+    """Return the act of steps whose effects Ironic shows by their interface.
+
+    It is added to :data:`STEPS`.
+    """
+    return f'{STEPS}:{interface}'
 
 
 def parts_of(acts: Collection[str]) -> frozenset[str]:

@@ -23,6 +23,7 @@ from collections.abc import Collection
 import dataclasses
 import datetime
 import functools
+import uuid as uuid_module
 
 from oslo_log import log
 import sqlalchemy as sa
@@ -43,6 +44,9 @@ from ironic_reservations.model import handovers
 from ironic_reservations.model import leases
 
 LOG = log.getLogger(__name__)
+
+#: How often an answer is written, if other requests change the row.
+_ATTEMPTS = 5
 
 
 def write(engine: Engine, node_uuid: str, acts: Collection[str],
@@ -66,6 +70,7 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
     # What was read from Ironic for one holder is of no use for the next one.
     holders = [] if judged is None else [judged]
     parts = handovers.parts_of(acts)
+    token = str(uuid_module.uuid4())
     enrolled_at = functools.cache(
         functools.partial(_enrolled_at, engine, node_uuid))
     read = functools.cache(functools.partial(_read, engine, node_uuid))
@@ -109,11 +114,17 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
         if (reserved is not None and known is None
                 and handovers.DEPLOYING.issuperset(acts)):
             return change.Planned(None)
+        request = handovers.Unanswered(token, now)
         if known is None:
             after = handovers.first(node_uuid, holder, read(parts), acts,
-                                    settles_at, not within)
+                                    settles_at, not within, request)
+        elif known.crowded(now):
+            raise errors.Contention(
+                f'Too many requests of the holder of node {node_uuid} have '
+                'no answer yet, so nothing was done to it; try again.')
         else:
-            after = as_lent(known).after(acts, settles_at, not within)
+            after = dataclasses.replace(as_lent(known).after(
+                acts, settles_at, not within, request), before=known)
 
         def write_rows(connection: sa.Connection) -> None:
             # NOTE: neither ends any more as if nothing had happened.
@@ -177,21 +188,72 @@ def settled(engine: Engine, written: handovers.Handover) -> None:
     """
     now = engine.clock()
     after = dataclasses.replace(
-        written, settled=written.earlier_settled, settles_at=min(
-            written.settles_at, max(now, written.earlier or now)))
-    if after == written:
-        return
-    try:
-        with engine.database.write() as connection:
-            db_handovers.update(connection, written, after)
-    except db_connection.Conflict as exc:
-        # NOTE: then the end of the lease waits for some time.
-        LOG.debug('An act on node %s is taken to be under way: %s',
-                  written.node_uuid, exc)
+        written.carried_out(written.token), settled=written.earlier_settled,
+        settles_at=min(written.settles_at, max(now, written.earlier or now)))
+    if not _answered(engine, written, after,
+                     lambda row: row.carried_out(written.token)):
         _check_late(engine, written)
+
+
+def refused(engine: Engine, written: handovers.Handover) -> None:
+    """Write that a recorded act has changed nothing, and never will.
+
+    If this cannot be written, the act counts, which does no harm beyond what
+    it does to changes of an operator.
+
+    :param written: the handover as it was written for the act.
+    """
+    _answered(engine, written, written.before,
+              lambda row: row.refused(written.token))
+
+
+def _answered(engine: Engine, written: handovers.Handover,
+              after: handovers.Handover | None,
+              without: Callable[[handovers.Handover],
+                                handovers.Handover | None]) -> bool:
+    """Write a handover after the answer to its last request.
+
+    :param after: the row, if no other request has been recorded since;
+        ``None``: it is deleted.
+    :param without: returns the row after the answer, if others have been.
+    :returns: ``False`` if it could not be written.
+    """
+    row = written
+    try:
+        for _ in range(_ATTEMPTS):
+            if _write_row(engine, row, after):
+                return True
+            found = _read_row(engine, written.node_uuid)
+            if (found is None or found.holder != written.holder
+                    or not found.waits_for(written.token)):
+                return False
+            row, after = found, without(found)
     except errors.ReservationError as exc:
         LOG.debug('An act on node %s is taken to be under way: %s',
                   written.node_uuid, exc)
+    return False
+
+
+def _write_row(engine: Engine, before: handovers.Handover,
+               after: handovers.Handover | None) -> bool:
+    """Write or delete a handover, if it is as it was read."""
+    try:
+        with engine.database.write() as connection:
+            if after is None:
+                db_handovers.delete_as_read(connection, before)
+            else:
+                db_handovers.update(connection, before, after)
+    except db_connection.Conflict as exc:
+        # NOTE: then the end of the lease waits for some time.
+        LOG.debug('Another act on node %s was recorded meanwhile: %s',
+                  before.node_uuid, exc)
+        return False
+    return True
+
+
+def _read_row(engine: Engine, node_uuid: str) -> handovers.Handover | None:
+    with engine.database.read() as connection:
+        return db_handovers.read(connection, (node_uuid,)).get(node_uuid)
 
 
 def _check_late(engine: Engine, written: handovers.Handover) -> None:
@@ -201,9 +263,7 @@ def _check_late(engine: Engine, written: handovers.Handover) -> None:
     is not undone, since the present holder may have done the same.
     """
     try:
-        with engine.database.read() as connection:
-            now = db_handovers.read(connection, (written.node_uuid,)).get(
-                written.node_uuid)
+        now = _read_row(engine, written.node_uuid)
     except errors.ReservationError:
         now = None
     if now is None or now.holder != written.holder:
@@ -246,7 +306,7 @@ def cleaned(engine: Engine, before: handovers.Handover) -> None:
     try:
         with engine.database.write() as connection:
             db_handovers.update(connection, before, dataclasses.replace(
-                before, dirty=False))
+                before.carried_out(before.token), dirty=False))
     except (db_connection.Conflict, errors.ReservationError) as exc:
         # NOTE: then it is cleaned once more.
         LOG.info('Node %s will be cleaned at the end of its lease: %s',

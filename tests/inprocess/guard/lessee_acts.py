@@ -134,7 +134,7 @@ LIVES: Mapping[str, Life] = {
             {'interface': 'deploy', 'step': 'power_on'}])]),
     'clean': Life(f'{_PROVISION}:clean_steps', [
         _MANAGED, _state('clean', 'clean failed', clean_steps=[{
-            **_STEP, 'step': 'no_such_step'}])]),
+            **_STEP, 'step': 'burnin_cpu'}])]),
     'vif': Life('baremetal:node:vif:attach', [
         Step(ADMIN, 'POST', '/vifs', {'id': 'his'})]),
     'vif_detached': Life('baremetal:node:vif:detach', [

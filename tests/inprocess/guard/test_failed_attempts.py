@@ -33,6 +33,7 @@ from ironic_reservations.guard import callers
 from ironic_reservations.guard import failed_attempts
 from ironic_reservations.guard import node_acts
 from ironic_reservations.guard import refusals
+from ironic_reservations.guard import resolve
 from tests import guarded
 from tests import leasing
 from tests import world
@@ -113,6 +114,8 @@ class FailedAttemptsTestCase(guarded.TestCase):
                 statuses.append(ask(*how).status)
             except errors.TooManyFailures as exc:
                 statuses.append(exc.status)
+            except resolve.RefusedByIronic as refused:
+                statuses.append(refused.answer.status)
         return statuses
 
     def proof(self) -> str:
@@ -134,6 +137,10 @@ class FailedAttemptsTestCase(guarded.TestCase):
             statuses = self.loop(ask)
             self.assertEqual([429] * (MANY - BURST), statuses[BURST:], ask)
             self.assertNotIn(429, statuses[:BURST])
+            if ask in (self.retire, self.write):
+                # Ironic's policy was asked first.
+                self.assertEqual(before, self.changes(), ask)
+                continue
             # One change for each request, and one for its end.
             self.assertTrue(
                 before < self.changes() <= before + 2 * BURST, ask)
@@ -265,6 +272,21 @@ class FailedAttemptsTestCase(guarded.TestCase):
         self.guard = self.guard_of(self.ironic)
         self.all_answer(403)
         self.assertEqual([403] * MANY, self.loop(self.provision))
+
+    def test_errors_of_ironic_were_not_counted(self) -> None:
+        """Some requests fail before the policy, and keep the node longer."""
+        for ask in (self.maintain, self.delete, self.provision):
+            self.begin_anew(500)
+            self.assertEqual([500] * BURST + [429] * (MANY - BURST),
+                             self.loop(ask), ask)
+
+    def test_exceptions_of_ironic_were_not_counted(self) -> None:
+        def fail() -> None:
+            raise KeyError('of Ironic')
+        for _ in range(BURST):
+            self.ironic.before['PUT'] = [fail]
+            self.assertRaises(KeyError, self.maintain)
+        self.assertRaises(errors.TooManyFailures, self.maintain)
 
     def test_what_is_not_counted(self) -> None:
         """Failures that the caller cannot foresee, or of the guard."""

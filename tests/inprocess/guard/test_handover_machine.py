@@ -25,6 +25,7 @@ from tests.real import remembering
 
 _STEP = {'interface': 'bios', 'step': 'apply_configuration', 'args': {
     'settings': [{'name': 'virtualization', 'value': 'off'}]}}
+_VENDORS = {'interface': 'vendor', 'step': 'log_passthrough', 'args': {}}
 
 
 class MachineTestCase(handed_over.HandedOverTestCase):
@@ -58,6 +59,26 @@ class MachineTestCase(handed_over.HandedOverTestCase):
         self.assertEqual(409, refused.status, refused)
         # NOTE: as the page tells the operator to do.
         self.granted('PUT', f'{path}/maintenance', {'reason': 'its BIOS'})
+        self.wait_for(lambda: not self.lease(lease))
+
+    def test_vendor_step_of_a_holder_keeps_the_node(self) -> None:
+        """Such a step can add a user to the BMC for the next holder."""
+        node = self.ready()
+        lease = self.lent(node)
+        proof = {base.PROOF: lease['reservations'][0]['id']}
+        path = f'/v1/nodes/{node.uuid}'
+        self.as_(self.holder)
+        self.granted('PUT', f'{path}/states/provision', {'target': 'manage'},
+                     headers=proof)
+        self.wait_until(node.uuid, 'manageable')
+        self.granted('PUT', f'{path}/states/provision', {
+            'target': 'clean', 'clean_steps': [_VENDORS]}, headers=proof)
+        self.as_(self.operator)
+        self.granted('DELETE', f'/v1/leases/{lease["id"]}', headers=base.OURS)
+        self.wait_for(lambda: 'steps of its holder may' in str(
+            self.lease(lease).get('waiting')))
+        self.assertTrue(self.lease(lease)['degraded'])
+        self.granted('PUT', f'{path}/maintenance', {'reason': 'its BMC'})
         self.wait_for(lambda: not self.lease(lease))
 
     def test_machine_that_refuses_is_told_of(self) -> None:

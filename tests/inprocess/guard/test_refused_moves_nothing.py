@@ -21,6 +21,7 @@ from __future__ import annotations
 from typing import Any
 
 from ironic_reservations.api import wsgi
+from ironic_reservations.guard import failed_attempts
 from ironic_reservations.guard import resolve
 from ironic_reservations.model import leases
 from tests import guarded
@@ -51,6 +52,9 @@ class RefusedTestCase(guarded.TestCase):
             token='reader'), self.node)
 
     def assert_refused(self, ask: Any, *how: Any) -> None:
+        # Until earlier failures are forgotten.
+        self.world.clock.advance(
+            failed_attempts.BURST * failed_attempts.PAUSE)
         # NOTE: Ironic answers a wrong version with 406, before the policy.
         for status in (403, 404, 406):
             self.ironic.answers = {'PUT': [status] * 3,

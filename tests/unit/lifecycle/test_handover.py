@@ -230,6 +230,17 @@ class HandoverTest(testtools.TestCase):
         self.assertIs(ACT.RELEASE, self._next(
             ['clean', 'steps'], PHASE.PROVIDED).act)
 
+    def test_steps_that_left_traces_in_the_bmc_freed_the_node(self):
+        """Raw IPMI can add a user; no document of Ironic shows it."""
+        for act in (handovers.UNKNOWN_STEPS, handovers.steps_of('firmware')):
+            step = self._next(['manage', 'clean', handovers.STEPS, act],
+                              PHASE.PROVIDED)
+            self.assertEqual((ACT.WAIT, True), (step.act, step.flag), act)
+            self.assertIn('steps of its holder may have changed', step.why)
+        for act in map(handovers.steps_of, ('bios', 'raid')):
+            self.assertIs(ACT.RELEASE, self._next(
+                ['clean', handovers.STEPS, act], PHASE.PROVIDED).act)
+
     def test_target_of_the_raid_stayed(self):
         step = self._next(['raid'], PHASE.PROVIDED,
                           now={'target_raid_config': {'logical_disks': []}})

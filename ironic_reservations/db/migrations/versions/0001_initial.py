@@ -350,6 +350,7 @@ def _create_bookings():
         sa.Column('holder', sa.String(36), nullable=False),
         sa.Column('document', steps.LONG_TEXT),
         sa.Column('acts', sa.Text, nullable=False),
+        sa.Column('unanswered', steps.LONG_TEXT, nullable=False),
         sa.Column('dirty', sa.Boolean, nullable=False),
         sa.Column('settles_at', steps.INSTANT, nullable=False),
         sa.Column('settled', sa.Boolean, nullable=False),

@@ -1,0 +1,70 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Steps that a holder names, by what they leave behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import testtools
+
+from ironic_reservations.guard import node_acts
+from ironic_reservations.model import handovers
+
+_UNKNOWN = handovers.UNKNOWN_STEPS
+
+
+def _steps(*named: str) -> list[dict[str, str]]:
+    return [dict(zip(('interface', 'step'), each.split('.'), strict=True))
+            for each in named]
+
+
+class StepsTestCase(testtools.TestCase):
+
+    def assert_acts(self, *expected: str, **body: Any) -> None:
+        self.assertEqual(
+            ('clean', handovers.STEPS, *expected),
+            node_acts.of_provision('clean', {'target': 'clean', **body}))
+
+    def test_steps_that_may_change_anything(self) -> None:
+        """Nobody knew of the user that a raw command had added to a BMC."""
+        for name in ('vendor.send_raw', 'management.clear_secure_boot_keys',
+                     'management.reset_secure_boot_keys_to_default',
+                     'management.known_good_state', 'vendor.deploy',
+                     'management.update_firmware', 'deploy.of_another_image',
+                     'power.of_a_driver', 'of.nothing'):
+            for key in ('clean_steps', 'deploy_steps', 'service_steps'):
+                self.assert_acts(_UNKNOWN, **{
+                    key: _steps('deploy.erase_devices', name)})
+        self.assert_acts(_UNKNOWN, runbook='of somebody')
+        for odd in (None, 'send_raw', ['send_raw'], {}, {'step': ['a']}):
+            self.assert_acts(_UNKNOWN, clean_steps=[odd])
+
+    def test_steps_whose_effects_ironic_shows(self) -> None:
+        self.assert_acts(
+            'steps:bios', 'steps:firmware', 'steps:raid', clean_steps=_steps(
+                'bios.factory_reset', 'firmware.update',
+                'raid.delete_configuration', 'raid.create_configuration'))
+
+    def test_steps_that_leave_nothing(self) -> None:
+        self.assert_acts(clean_steps=_steps(
+            'deploy.erase_devices', 'deploy.erase_devices_metadata',
+            'power.reboot', 'deploy.power_on'))
+        self.assert_acts(clean_steps=[])
+        self.assert_acts(clean_steps=None, runbook=None)
+
+    def test_names_of_these_acts_are_kept(self) -> None:
+        """A longer name is no act of a handover."""
+        for name in (_UNKNOWN, handovers.steps_of('firmware')):
+            self.assertLessEqual(len(name), 32)
+            self.assertIn(name, node_acts.OF_LESSEES)
