@@ -27,6 +27,7 @@ from ironic_reservations_client import counted
 from ironic_reservations_client import errors
 from ironic_reservations_client import lease
 from ironic_reservations_client import nodes
+from ironic_reservations_client import plain
 from ironic_reservations_client import reservation
 from ironic_reservations_client import times
 from ironic_reservations_client import waiting
@@ -242,9 +243,9 @@ class Deployment:
                 node.target_provision_state and state != 'error'
                 and not state.endswith(' failed')):
             return
-        self.failures[ident] = (f'The node is in the state {state}'
-                                + (f': {node.last_error}' if node.last_error
-                                   else '.'))
+        error = plain.plain(node.last_error or '')
+        self.failures[ident] = f'The node is in the state {state}' + (
+            f': {error}' if error else '.')
 
     def _read(self, idents: Iterable[str]) -> None:
         self.nodes.update(nodes.read(self._client, list(idents), _FIELDS))

@@ -22,6 +22,7 @@ from typing import Any
 
 from ironic_reservations_client import counted
 from ironic_reservations_client import lease_refusal
+from ironic_reservations_client import plain
 
 NO_NODE_AVAILABLE = 'reservation.no_node_available'
 CONTENTION = 'reservation.contention'
@@ -59,7 +60,8 @@ class Refusal:
         lines = [line for reason in self.reasons
                  for line in self._lines(reason)]
         lines += [lease_refusal.offered(offer) for offer in self.offers]
-        return '\n'.join([head, *(f'  {line}' for line in lines)])
+        return plain.plain('\n'.join(
+            [head, *(f'  {line}' for line in lines)]))
 
     def _lines(self, reason: Mapping[str, Any]) -> list[str]:
         if lease_refusal.is_about_lease((reason,)):

@@ -44,6 +44,13 @@ class RefusalTest(testtools.TestCase):
             (errors.NoNodeAvailable.code, errors.Contention.code,
              errors.VersionNotAcceptable.code))
 
+    def test_terminal_obeys_no_text_of_others(self):
+        """A name could clear the screen, or write to the clipboard."""
+        refused = refusal.Refusal(409, 'x', 'No.', ({
+            'node_uuid': 'n', 'code': 'busy', 'detail': '\x1b[2J\x9bgold'},))
+        self.assertEqual('No. [x] (HTTP 409)\n  node n: \ufffd[2J\ufffdgold '
+                         '[busy]', str(refused))
+
     def test_other_bodies_are_not_ours(self):
         """They are Ironic's own, a proxy's, or nonsense."""
         for body in (b'', b'<html>', b'\xff', b'null', b'[]', b'1',

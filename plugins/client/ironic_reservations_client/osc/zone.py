@@ -29,6 +29,7 @@ from osc_lib.command import command
 from rich import console
 
 from ironic_reservations_client import fields
+from ironic_reservations_client import plain
 from ironic_reservations_client import resources
 from ironic_reservations_client import times
 from ironic_reservations_client.osc import base
@@ -150,7 +151,9 @@ def _for_people(local: bool, name: str, value: Any) -> Any:
     if name in _DURATIONS and isinstance(value, int):
         return times.shown_duration(datetime.timedelta(seconds=value))
     moment = _moment(name, value)
-    return value if moment is None else times.shown(moment, local)
+    if moment is not None:
+        return times.shown(moment, local)
+    return plain.plain(value) if isinstance(value, str) else value
 
 
 def _moment(name: str, value: Any) -> datetime.datetime | None:
