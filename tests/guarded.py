@@ -83,7 +83,15 @@ class SmallIronic:
         size = int(environ.get('CONTENT_LENGTH') or 0)
         raw = environ['wsgi.input'].read(size) if size else b''
         body = json.loads(raw) if raw else None
-        if method != 'GET':
+        if method == 'PATCH' and body and body[0]['path'].endswith(
+                acts._NOTHING_BELOW):
+            # NOTE: a question about the policy, which changes nothing.
+            status, answer = self._read(path, '')
+            if self.answers.get(method):
+                status = self.answers[method].pop(0)
+            elif status == 200:
+                status = 400
+        elif method != 'GET':
             if self.before.get(method):
                 self.before[method].pop(0)()
             if self.answers.get(method):
@@ -104,10 +112,9 @@ class SmallIronic:
             return _NOT_FOUND if known is None else (200, {
                 'uuid': parts[2], 'state': known.state,
                 'node_uuid': known.node_uuid})
-        below = self.below.get(
-            path.removeprefix('/v1/').removesuffix('/detail'))
-        if below is not None:
-            return 200, {'them': [*below.values()]}
+        kind = path.removeprefix('/v1/').removesuffix('/detail')
+        if kind in self.below:
+            return 200, {kind.rpartition('/')[2]: [*self.below[kind].values()]}
         if parts[1] != 'nodes':
             return _NOT_FOUND
         if len(parts) == 2:
