@@ -52,6 +52,10 @@ _ACCEPTED = (202, None)
 _RESCUE = {'rescue_password': 'secret'}
 _SERVICE = {'service_steps': [{
     'interface': 'vendor', 'step': 'log_passthrough', 'args': {}}]}
+#: What a step of the vendor interface has done is not known, so the node would
+#: wait for an operator.
+_WAIT = {'service_steps': [{
+    'interface': 'deploy', 'step': 'wait', 'args': {'seconds': 1}}]}
 _CLEAN = {'clean_steps': [{
     'interface': 'vendor', 'step': 'log_passthrough', 'args': {}}]}
 
@@ -275,7 +279,7 @@ class LeasedTestCase(StatesTestCase):
         self.owner_is_refused('active')
         self.refused(_ACCEPTED, 'active', self.there, self.proof)
         self.becomes(self.there, 'active')
-        for target, then, more in (('service', 'active', _SERVICE),
+        for target, then, more in (('service', 'active', _WAIT),
                                    ('rescue', 'rescue', _RESCUE),
                                    ('unrescue', 'active', {}),
                                    ('rescue', 'rescue', _RESCUE)):
