@@ -101,28 +101,18 @@ class TestFacts(MirrorTestCase):
             'provision_state'])
 
     def test_older_traits_do_not_replace_newer_ones(self):
-        (node,) = self.world.enrol(traits=frozenset({'CUSTOM_FIRST'}))
+        for late in (lambda node: self.world.refresh(),
+                     lambda node: hosts.add(self.engine, node, {})):
+            (node,) = self.world.enrol(traits=frozenset({'CUSTOM_FIRST'}))
 
-        def newer_answer_is_mirrored():
-            self.world.clock.advance(1)
-            self.ironic.change(node, traits=frozenset({'CUSTOM_NEW'}))
-            mirror.refresh_node(self.engine, node)
-        self.ironic.change(node, traits=frozenset({'CUSTOM_OLD'}))
-        self.world.before_next_write(newer_answer_is_mirrored)
-        self.world.refresh()
-        self.assertEqual({'CUSTOM_NEW'}, self.world.traits(node))
-
-    def test_host_that_is_opened_late_keeps_newer_traits(self):
-        (node,) = self.world.enrol(traits=frozenset({'CUSTOM_FIRST'}))
-
-        def newer_answer_is_mirrored():
-            self.world.clock.advance(1)
-            self.ironic.change(node, traits=frozenset({'CUSTOM_NEW'}))
-            mirror.refresh_node(self.engine, node)
-        self.ironic.change(node, traits=frozenset({'CUSTOM_OLD'}))
-        self.world.before_next_write(newer_answer_is_mirrored)
-        hosts.add(self.engine, node, {})
-        self.assertEqual({'CUSTOM_NEW'}, self.world.traits(node))
+            def newer_answer_is_mirrored(node=node):
+                self.world.clock.advance(1)
+                self.ironic.change(node, traits=frozenset({'CUSTOM_NEW'}))
+                mirror.refresh_node(self.engine, node)
+            self.ironic.change(node, traits=frozenset({'CUSTOM_OLD'}))
+            self.world.before_next_write(newer_answer_is_mirrored)
+            late(node)
+            self.assertEqual({'CUSTOM_NEW'}, self.world.traits(node))
 
     def test_change_poll_reads_what_changed(self):
         nodes = self.world.enrol(7)
