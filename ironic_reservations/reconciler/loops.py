@@ -19,6 +19,7 @@ state, so it does no harm if two processes run it at once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import os
 import queue
 import threading
@@ -53,9 +54,9 @@ def nodes(engine: Engine, to_refresh: queue.SimpleQueue[str]) -> loop.Loop:
     """
     conf = engine.conf
     tasks = [loop.Task(lambda _: sweep.sweep(engine),
-                       conf.reservations.sweep_interval),
-             loop.Task(lambda _: _clean_up(engine), _CLEAN_UP,
-                       again=False)]
+                       conf.reservations.sweep_interval)]
+    tasks += [_task(engine, act, _CLEAN_UP, again=False) for act in (
+        outbox.clean_up, *(each.clean_up for each in engine.features))]
     if engine.ironic is not None:
         tasks = [
             loop.Task(lambda _: _refresh(engine, to_refresh), claimed=False),
@@ -64,13 +65,21 @@ def nodes(engine: Engine, to_refresh: queue.SimpleQueue[str]) -> loop.Loop:
             # running yet when all nodes are read for the first time.
             loop.Task(lambda _: _refresh_all(engine),
                       conf.ironic.full_poll_interval),
-            loop.Task(lambda _: _follow(engine), conf.ironic.poll_interval),
+            *(_task(engine, act, conf.ironic.poll_interval) for act in (
+                mirror.refresh_changed, leasable.sync, mirror.settle_starting,
+                *(each.follow_nodes for each in engine.features),
+                lease_health.check)),
             loop.Task(lambda _: mirror.follow_awaited(engine))]
         if engine.ironic_api.newest is None:
             tasks.append(loop.Task(lambda _: _see_version(engine), _UPGRADED,
                                    claimed=False, again=False))
     return loop.Loop('nodes', tasks, claim.Claim(
         engine, claims.MIRROR, claim.new_owner(), conf.ironic.claim_ttl))
+
+
+def _task(engine: Engine, act: Callable[[Engine], object], every: float,
+          again: bool = True) -> loop.Task:
+    return loop.Task(lambda _: act(engine), every, again=again)
 
 
 def _refresh(engine: Engine, to_refresh: queue.SimpleQueue[str]) -> None:
@@ -89,21 +98,6 @@ def _see_version(engine: Engine) -> None:
 def _refresh_all(engine: Engine) -> None:
     mirror.refresh_all(engine)
     leasable.sync(engine)
-
-
-def _follow(engine: Engine) -> None:
-    mirror.refresh_changed(engine)
-    leasable.sync(engine)
-    mirror.settle_starting(engine)
-    for each in engine.features:
-        each.follow_nodes(engine)
-    lease_health.check(engine)
-
-
-def _clean_up(engine: Engine) -> None:
-    outbox.clean_up(engine)
-    for each in engine.features:
-        each.clean_up(engine)
 
 
 def outcomes(engine: Engine, ironic: ironic_client.Ironic) -> loop.Loop:

@@ -135,6 +135,24 @@ class TestLoop(world.TestCase):
         self.assertEqual(2, failing.call_count)
         self.assertIn(node, self.world.mirrored())
 
+    def test_feature_that_always_fails_starves_no_other(self):
+        """Usage that could not be recorded kept leases from being checked."""
+        failing = mock.Mock(side_effect=ZeroDivisionError)
+        checked, cleaned = mock.Mock(), mock.Mock()
+        features = 'ironic_reservations.features.'
+        with (mock.patch(features + 'usage.feature.Usage.follow_nodes',
+                         failing),
+              mock.patch('ironic_reservations.engine.outbox.clean_up.clean_up',
+                         failing),
+              mock.patch(features + 'maintenance.feature.Maintenance.clean_up',
+                         cleaned),
+              mock.patch('ironic_reservations.engine.lease_cycle.health.check',
+                         checked)):
+            nodes = loops.Reconciler(self.world.engine).nodes
+            self.assertRaises(ZeroDivisionError, nodes.one_pass)
+        self.assertEqual((2, 1, 1), (failing.call_count, cleaned.call_count,
+                                     checked.call_count))
+
     def _wait_for(self, what):
         until = time.monotonic() + 60
         while not what():
