@@ -44,13 +44,17 @@ class Life:
 
     :ivar tries: the requests for it.
     :ivar shown: the answers that show it, each with what it shows.
-    :ivar about: the requests that name it, or show it as their proof.
+    :ivar about: the requests that name it, or show it as the proof of a
+        deploy.
+    :ivar acts: the requests of its holder that change its node, which is put
+        back afterwards.
     """
 
     tries: list[history.Exchange] = dataclasses.field(default_factory=list)
     shown: list[tuple[history.Exchange, dict[str, Any]]] = (
         dataclasses.field(default_factory=list))
     about: list[history.Exchange] = dataclasses.field(default_factory=list)
+    acts: list[history.Exchange] = dataclasses.field(default_factory=list)
 
     def gone(self, late: float) -> float:
         """Return when it surely was over, by what was told, and for good."""
@@ -64,10 +68,10 @@ class Life:
         """Return until when it may have been there."""
         ends = [told.at(given['expires_at']) if given['state'] == _RESERVED
                 else math.inf for _, given in self.shown]
-        for each in (*self.tries, *self.about):
+        for each in (*self.tries, *self.about, *self.acts):
             if each.refused:
                 continue
-            if each.op == 'deploy':
+            if each.op in ('deploy', 'act'):
                 return math.inf
             if each.op == 'reserve':
                 ends.append(each.over(late) + each.body.get('ttl', math.inf))
@@ -101,11 +105,12 @@ def lives(told: history.History) -> dict[str, Life]:
             found[name].shown.append((each, given))
             names[given['uuid']] = name
     for each in told.exchanges:
-        named = (each.proof if each.op == 'deploy' else
+        named = (each.proof if each.op in ('deploy', 'act') else
                  each.plain_path.rpartition('/')[2]) or ''
         name = names.get(named, named)
         if name in found:
-            found[name].about.append(each)
+            life = found[name]
+            (life.acts if each.op == 'act' else life.about).append(each)
     return found
 
 

@@ -60,6 +60,12 @@ def refused(sent: float, code: str = 'reserved', node: str = N,
         nodes=(node,), who='two', **more)
 
 
+def acted(sent: float, status: int) -> history.Exchange:
+    """Make a request of the holder of the reservation for its node."""
+    return asked('act', 'PUT', f'/v1/nodes/{N}/states/power', sent, status,
+                 proof='u')
+
+
 def released(uuid: str, sent: float, status: int | None = 204,
              **more: Any) -> history.Exchange:
     """Make the end of a reservation."""
@@ -93,6 +99,8 @@ class ReservationsTestCase(unittest.TestCase):
                         got=23), refused(20)),
             refused_while_it_is_used=(
                 mine, by_hand.deployed(20, 202, 'u'), refused(500)),
+            refused_while_the_node_is_put_back=(
+                reserve('u', 10, ttl=5), acted(11, 202), refused(60)),
             refused_while_it_may_have_been_made=(
                 reserve('u', 10, None), refused(150)),
             refused_while_one_of_any_may_have_been_made=(
@@ -133,7 +141,9 @@ class ReservationsTestCase(unittest.TestCase):
             released=(mine, released('u', 15), refused(20)),
             said_to_be_gone=(
                 reserve('u', 10, ttl=5),
-                about('u', 'show', 'GET', 16, 404), refused(16.5)))
+                about('u', 'show', 'GET', 16, 404), refused(16.5)),
+            nothing_to_put_back=(
+                reserve('u', 10, ttl=5), acted(11, 403), refused(60)))
 
     def test_came_back(self) -> None:
         over = reserve('u', 10), released('u', 20)
