@@ -66,6 +66,8 @@ _RPC = 8089
 _NOTICED = 2.0
 #: How long before its release a node is warned of, in seconds.
 _WARNED_BEFORE = 3
+#: Of hosts, by which tenants ask for some.
+_PROPERTIES = 'resource_class,node_uuid,owner'
 #: Which processes run another release, where there is one.
 _BESIDE = ('api-0', 'reconciler-0')
 
@@ -376,6 +378,7 @@ class Cloud(fixtures.Fixture):
                       'rpc_timeout': self.times.conductor,
                       'claim_ttl': self.times.claim},
             'leases': {'claim_ttl': self.times.claim, 'max_backoff': 2,
+                       'tenant_properties': _PROPERTIES,
                        'workers': 4,
                        'hosts': 'all' if self.all_hosts else 'opened',
                        'no_show_after': _by_class(self.mix.no_show),

@@ -51,9 +51,6 @@ _WRITES = 0.9
 _SOON = 0.2
 #: How much may wait in one place for something to hit.
 _WAITING = 4
-#: What a transaction that is hit has to do: mostly anything.
-_AIMS = ('', '', '', '', 'INTO reservations', 'UPDATE reservations',
-         'in_flight_requests', 'UPDATE nodes', 'UPDATE leases', 'holds')
 #: For how long something to hit is waited for, in seconds.
 _PATIENCE = 1.0
 _OFTEN = 0.002
@@ -270,7 +267,16 @@ class Faults:
         off = self._off(which, self._choice)
         self.tell(fault, process=which.name, off=off,
                   hit=hit or fault != 'kill')
-        self._after(self._choice.uniform(*_DOWN), lambda: which.start(off))
+        down = self._choice.uniform(*_DOWN)
+        self._after(down, lambda: which.start(off))
+        self._set_right(which, off, self._choice, down)
+
+    def _set_right(self, which: process.Process, off: float,
+                   choice: random.Random, after: float = 0.0) -> None:
+        """Set a clock right again soon, if nothing is done by it."""
+        if abs(off) > _BAD:
+            self._after(after + choice.uniform(*_WRONG),
+                        lambda: which.set_clock(0.0))
 
     def _off(self, which: process.Process, choice: random.Random) -> float:
         """Return by how much the clock of a process may be off."""
@@ -322,7 +328,7 @@ class Faults:
         return which, self._cloud.proxies[which.name]
 
     def _aim(self) -> str:
-        return self._choice.choice(self._mix.aims) if self._mix.aims else ''
+        return self._choice.choice(self._mix.aims)
 
     def _cut(self) -> None:
         which, proxy = self._proxied()
@@ -403,9 +409,7 @@ class Faults:
                 return
             which.set_clock(off)
         self.tell('set-clock', process=which.name, off=off)
-        if abs(off) > _BAD:
-            # NOTE: whoever finds that it cannot judge does nothing more.
-            self._after(choice.uniform(*_WRONG), lambda: which.set_clock(0.0))
+        self._set_right(which, off, choice)
 
     def _to_a_request(self, how: str, seconds: float,
                       which: Callable[[bytes], bool]) -> None:
@@ -445,7 +449,7 @@ class Faults:
         if proxy.armed < _WAITING:
             seconds = choice.uniform(*within)
             said = 'hold-write' if how == database_proxy.HOLD else how
-            aim = choice.choice(_AIMS)
+            aim = choice.choice(self._mix.aims)
             proxy.arm(how, lambda: self.tell(
                 said, process=name, seconds=seconds, aim=aim), seconds, aim)
 

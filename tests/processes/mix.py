@@ -56,15 +56,20 @@ GUSTS: Mapping[str, int] = {
     'repeat': 3, 'cut_request': 1, 'short_hold': 3, 'rpc': 6,
     'cut_write': 5, 'cut_commit': 4, 'swallow': 4, 'slow_commit': 6,
     'short_write': 8, 'mute': 1, 'kill_session': 5}
+#: What a transaction that is hit does, in the words of its statements; empty:
+#: anything.
+AIMS = ('', '', '', '', 'INTO reservations', 'INTO leases',
+        'UPDATE reservations', 'UPDATE leases', 'FROM reservations',
+        'INTO in_flight_requests', 'UPDATE nodes', 'holds')
 #: How often a tenant does what.
 LIVES: Mapping[str, int] = {
-    'reserve': 5, 'linger': 1, 'lease': 5, 'repeat': 1, 'act': 8, 'squat': 2,
-    'intrude': 6, 'allocate': 1, 'look_round': 1}
+    'reserve': 5, 'linger': 2, 'lease': 5, 'repeat': 1, 'act': 8, 'squat': 2,
+    'intrude': 6, 'allocate': 1, 'look_round': 1, 'rush': 1, 'line_up': 1}
 #: How often an operator does what.
 ACTS: Mapping[str, int] = {'maintain': 2, 'recreate': 1, 'reclass': 1,
                            'close': 1, 'tidy': 1, 'reown': 1}
 #: What another one does who looks after nothing but maintenance windows.
-BOOKS: Mapping[str, int] = {'book': 1}
+BOOKS: Mapping[str, int] = {'book': 3, 'look_after': 1}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,8 +120,7 @@ class Mix:
     :ivar owned: how many of the nodes have an owner, one of the tenants.
     :ivar owner_notice: within how many seconds owners can have them back.
     :ivar aims: what a transaction has to do first so that a fault at its end
-        is meant for it, in the words of its statements; any where it is
-        empty.
+        is meant for it, in the words of its statements; empty: anything.
     :ivar held: what a request has to have in it to be held back.
     :ivar stopped: how many processes are stopped at once, at most.
     :ivar off: by how much wall clocks are off, in seconds.
@@ -162,7 +166,7 @@ class Mix:
         default_factory=dict)
     owned: float = 0.0
     owner_notice: int = 0
-    aims: tuple[str, ...] = ()
+    aims: tuple[str, ...] = ('',)
     held: str = ''
     stopped: int = 5
     off: tuple[float, ...] = (0.0, 0.0, 1.5, -1.5, 30.0, -30.0)
@@ -181,6 +185,7 @@ class Mix:
         """Return the mix of a storm that looks for whatever there is."""
         return cls(gusting=4, trouble=0.12, all_hosts=0.5,
                    leisure=(0.05, 0.6), lengths=(10, 15, 15, 25, 40, 75),
+                   aims=AIMS,
                    classes={'gold': 8, 'silver': 6},
                    open_dates=0.25, reopened=0.4, queued=0.4,
                    lined_up=0.6, acted_on=0.3,

@@ -63,7 +63,8 @@ class Operator:
         """Work until the storm is over."""
         acts = {'maintain': self._maintain, 'recreate': self._recreate,
                 'reclass': self._reclass, 'close': self._close,
-                'tidy': self._tidy, 'reown': self._reown, 'book': self._book}
+                'tidy': self._tidy, 'reown': self._reown, 'book': self._book,
+                'look_after': self._look_after}
         often = [self._mix.acts.get(name, 0) for name in acts]
         while self._asker.wait(*self._mix.rounds):
             if any(often):
@@ -116,6 +117,22 @@ class Operator:
             self._asker.wait(1, 8)
             self._insist('end-window', 'DELETE', '/v1/maintenances/'
                          + booked.document['maintenance']['uuid'])
+
+    def _look_after(self, node: str) -> None:
+        """Set maintenance, and book the node for a window meanwhile."""
+        path = f'/v1/nodes/{node}/maintenance'
+        self._asker.ask('operate-maintenance', 'PUT', path,
+                        {'reason': 'storm'})
+        # NOTE: the checker excuses what is done right after it was set.
+        self._asker.wait(6, 6)
+        now = datetime.datetime.now(datetime.UTC)
+        self._asker.ask('book', 'POST', '/v1/maintenances', {
+            'name': f'storm-{self._asker.uuid()[:8]}', 'nodes': [node],
+            'starts_at': now.isoformat(), 'ends_at': (
+                now + datetime.timedelta(seconds=6)).isoformat(),
+            'force': True})
+        self._asker.wait(3, 9)
+        self._insist('operate-maintenance', 'DELETE', path)
 
     def _reclass(self, node: str) -> None:
         other = self._asker.choice.choice(sorted(set(self._nodes.values())))

@@ -24,6 +24,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import contextlib
 import dataclasses
+import datetime
 import json
 import pathlib
 import random
@@ -235,10 +236,12 @@ def run(options: Options, folder: pathlib.Path) -> Report:
         began = time.monotonic()
         taken: collections.deque[str] = collections.deque(maxlen=_TAKEN)
         booked: collections.deque[str] = collections.deque(maxlen=_TAKEN)
+        ahead: collections.deque[tuple[datetime.datetime, str]] = (
+            collections.deque(maxlen=_TAKEN))
         crowd = [threading.Thread(target=tenants.Tenant(exchange.Asker(
             person, there.balancer.port, written, there.times.client,
             random.Random(seed.random()), over), there.nodes, taken,
-            mix, set(there.owners.values()), booked).run,
+            mix, set(there.owners.values()), booked, ahead).run,
             name=person.name, daemon=True) for person in people.ALL_TENANTS]
         at_work = {'operator': mix}
         if mix.booking:

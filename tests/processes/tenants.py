@@ -18,6 +18,7 @@ from __future__ import annotations
 import collections
 from collections.abc import Collection
 from collections.abc import Sequence
+from concurrent import futures
 import datetime
 import json
 from typing import Any
@@ -29,6 +30,16 @@ from tests.processes import mix as mixes
 _RETRIES = 4
 #: In how many seconds a lease ends whose holder does not wait for its end.
 _SOON = 4
+#: When, in seconds from now, leases start that nobody else is in the way of,
+#: and how long they last.
+_FAR_AHEAD = (3600.0, 3600.0 * 24 * 30)
+_LASTS = 600
+#: How many of these are asked for at once.
+_AT_ONCE = 4
+#: How long, in seconds, others are let line up behind one of them.
+_OTHERS = (2.0, 5.0)
+
+_Ahead = collections.deque[tuple[datetime.datetime, str]]
 
 
 class Tenant:
@@ -40,13 +51,17 @@ class Tenant:
     :param mix: how often what is done.
     :param owners: the projects that nodes belong to.
     :param booked: nodes that were booked for maintenance lately.
+    :param ahead: nodes that leases of some tenants have far ahead, and from
+        when on.
     """
 
     def __init__(self, asker: exchange.Asker, nodes: dict[str, str],
                  taken: collections.deque[str],
                  mix: mixes.Mix | None = None,
                  owners: Collection[str] = (),
-                 booked: Collection[str] = ()) -> None:
+                 booked: Collection[str] = (),
+                 ahead: _Ahead | None = None) -> None:
+        self._ahead: _Ahead = collections.deque() if ahead is None else ahead
         self._asker = asker
         self._owns = asker.person.project in owners
         self._taken = taken
@@ -61,7 +76,8 @@ class Tenant:
                  'lease': self._lease, 'repeat': self._repeat,
                  'act': self._act, 'squat': self._squat,
                  'intrude': self._intrude, 'allocate': self._allocate,
-                 'look_round': self._look_round}
+                 'look_round': self._look_round, 'rush': self._rush,
+                 'line_up': self._line_up}
         often = [self._mix.lives.get(name, 0) for name in lives]
         while self._asker.wait(*self._mix.leisure):
             live, = self._choice.choices(list(lives.values()), often)
@@ -189,6 +205,72 @@ class Tenant:
                     'lease', 'POST', '/v1/leases', body,
                     key=key).status == 409:
                 return
+
+    def _rush(self) -> None:
+        """Ask at once for more of a class than the project may have."""
+        start = self._far_ahead()
+        wanted = _of_class(self._choice.choice(
+            sorted(set(self._nodes.values()))))
+        asked = [(self._asker.uuid(), self._lasting(start, wanted))
+                 for _ in range(_AT_ONCE)]
+        with futures.ThreadPoolExecutor(_AT_ONCE) as asking:
+            leases = [each for each in asking.map(
+                lambda each: self._insist('lease', 'POST', '/v1/leases',
+                                          each[1], 'lease', each[0]), asked)
+                if each]
+        # NOTE: of its own project, and with that of all that counts.
+        self._asker.ask('audit', 'GET', '/v1/leases?limit=1000')
+        for lease in leases:
+            self._insist_gone('end-lease', f'/v1/leases/{lease["id"]}')
+
+    def _line_up(self) -> None:
+        """Wait for a node that another lease has, far ahead, until its end.
+
+        Half of the time it is that of another tenant, and half of those have
+        as much as they may have by then.
+        """
+        theirs = self._had_by_another() if self._choice.random() < 0.5 else (
+            None)
+        start, node = theirs or (
+            self._far_ahead(), self._choice.choice(list(self._nodes)))
+        others = [_of_class(self._nodes[node])] * (
+            self._mix.of_class.get(self._nodes[node], 0))
+        before = ([_this(node)] if not theirs else
+                  others if self._choice.random() < 0.5 else [])
+        paths = [f'/v1/leases/{lease["id"]}' for lease in (
+            self._insist('lease', 'POST', '/v1/leases', self._lasting(
+                start, wanted, **queue), 'lease', self._asker.uuid())
+            for wanted, queue in (
+                *((each, {}) for each in before),
+                (_this(node), {'on_refusal': 'queue'}))) if lease is not None]
+        if paths and not theirs:
+            self._ahead.append((start, node))
+            self._asker.wait(*_OTHERS)
+            self._insist_gone('end-lease', paths.pop(0))
+        for _ in range(_RETRIES if paths else 0):
+            if not self._asker.wait(0.5, 2):
+                break
+            self._asker.ask('audit', 'GET', '/v1/leases?limit=1000')
+        for path in paths:
+            self._insist_gone('end-lease', path)
+
+    def _had_by_another(self) -> tuple[datetime.datetime, str] | None:
+        try:
+            return self._ahead.pop()
+        except IndexError:
+            return None
+
+    def _far_ahead(self) -> datetime.datetime:
+        """Return when a lease may start that no other is in the way of."""
+        return datetime.datetime.now(datetime.UTC) + datetime.timedelta(
+            seconds=self._choice.uniform(*_FAR_AHEAD))
+
+    def _lasting(self, start: datetime.datetime, wanted: dict[str, Any],
+                 **queue: str) -> dict[str, Any]:
+        return {'name': f'storm-{self._asker.uuid()[:8]}',
+                'start_date': _date(start), 'end_date': _date(
+                    start + datetime.timedelta(seconds=_LASTS)),
+                'reservations': [wanted], **queue}
 
     def _act(self) -> None:
         """Have a node, change whatever a holder can, and leave it so."""
@@ -478,6 +560,10 @@ def _booked(lease: dict[str, Any]) -> Sequence[tuple[str, str]]:
 def _host(properties: str) -> dict[str, Any]:
     return {'resource_type': 'physical:host', 'min': 1, 'max': 1,
             'hypervisor_properties': '', 'resource_properties': properties}
+
+
+def _of_class(name: str) -> dict[str, Any]:
+    return _host(json.dumps(['==', '$resource_class', name]))
 
 
 def _this(node: str) -> dict[str, Any]:
