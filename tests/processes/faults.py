@@ -282,8 +282,10 @@ class Faults:
         """Return by how much the clock of a process may be off."""
         off = (0.0 if which.role == 'conductor'
                else choice.choice(self._mix.off))
+        alone = len(self._cloud.of(which.role)) == 1
         if any(abs(each.off) > _BAD for each in self._cloud.processes
-               if each is not which):
+               if each is not which) or (
+                   alone and choice.random() >= _ALONE):
             # NOTE: one at a time, or nobody is left who judges.
             off = min(max(off, -_BAD), _BAD)
         return off

@@ -64,7 +64,7 @@ AIMS = ('', '', '', '', 'INTO reservations', 'INTO leases',
 #: How often a tenant does what.
 LIVES: Mapping[str, int] = {
     'reserve': 5, 'linger': 2, 'lease': 5, 'repeat': 1, 'act': 8, 'squat': 2,
-    'intrude': 6, 'allocate': 1, 'look_round': 1, 'rush': 1, 'line_up': 1}
+    'intrude': 6, 'allocate': 1, 'look_round': 1, 'rush': 1, 'line_up': 2}
 #: How often an operator does what.
 ACTS: Mapping[str, int] = {'maintain': 2, 'recreate': 1, 'reclass': 1,
                            'close': 1, 'tidy': 1, 'reown': 1}
