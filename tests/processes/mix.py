@@ -185,7 +185,7 @@ class Mix:
         """Return the mix of a storm that looks for whatever there is."""
         return cls(gusting=4, trouble=0.12, all_hosts=0.5,
                    leisure=(0.05, 0.6), lengths=(10, 15, 15, 25, 40, 75),
-                   aims=AIMS,
+                   aims=AIMS, sizes=(1, 4, 8, 16),
                    classes={'gold': 8, 'silver': 6},
                    open_dates=0.25, reopened=0.4, queued=0.4,
                    lined_up=0.6, acted_on=0.3,
