@@ -170,7 +170,8 @@ def _earliest(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
     offer = offers.soonest(snapshot.timeline, [snapshot.limited(
         bookings.Demand('earliest', instants.instant(start),
                         instants.instant(end), count, count, hosts, margin),
-        project_id)], instants.instant(latest), hard_requests.limits())
+        project_id)], instants.instant(latest), hard_requests.limits(),
+        instants.SECOND)
     return None if offer is None else instants.moment(offer.demands[0].start)
 
 

@@ -14,7 +14,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 import datetime
@@ -23,6 +25,7 @@ import logging
 
 from oslo_log import log
 
+from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
@@ -122,11 +125,10 @@ def refresh_changed(engine: Engine) -> None:
         _close_allocations(engine, awaited, page)
         # These rows are newer than Ironic's answer, so nodes with a
         # reservation, for which the order matters, are read again.
-        for node in page:
-            held = _unsettled(rows, node)
-            if held is not None and (
-                    _judge(engine, held, node) != lifecycle.KEEP):
-                refresh_node(engine, node.uuid)
+        _each([node.uuid for node in page
+               if (held := _unsettled(rows, node)) is not None
+               and _judge(engine, held, node) != lifecycle.KEEP],
+              functools.partial(refresh_node, engine))
         if not changed:
             return
 
@@ -154,9 +156,11 @@ def refresh_all(engine: Engine) -> None:
         return
     _apply(engine, rows, nodes)
     there = {node.uuid for node in nodes}
-    for uuid in rows.nodes:
-        if uuid not in there and _ironic(engine).node(uuid) is None:
+
+    def forget(uuid: str) -> None:
+        if _ironic(engine).node(uuid) is None:
             _forget(engine, rows, uuid)
+    _each([uuid for uuid in rows.nodes if uuid not in there], forget)
 
 
 def settle_starting(engine: Engine) -> None:
@@ -164,8 +168,26 @@ def settle_starting(engine: Engine) -> None:
     with engine.database.read() as connection:
         starting = db_reservations.read_starting(connection)
         busy = db_in_flight.read_busy(connection, starting)
-    for uuid in starting - busy.keys():
-        refresh_node(engine, uuid)
+    _each(starting - busy.keys(), functools.partial(refresh_node, engine))
+
+
+def _each(uuids: Iterable[str], follow: Callable[[str], None]) -> None:
+    """Follow nodes; one that Ironic fails to show keeps no other.
+
+    :raises IronicUnavailable: two in a row failed, so Ironic seems to be down.
+    """
+    failed = False
+    for uuid in uuids:
+        try:
+            follow(uuid)
+        except errors.IronicUnavailable as exc:
+            if failed:
+                raise
+            failed = True
+            LOG.warning('Node %s stays as it is known until Ironic shows it '
+                        'again: %s', uuid, exc)
+        else:
+            failed = False
 
 
 def _apply(engine: Engine, rows: _Rows,

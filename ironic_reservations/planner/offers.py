@@ -66,20 +66,19 @@ class Offer:
 def offers(now: timeline.Timeline, demands: Sequence[bookings.Demand],
            earliest: int, latest: int,
            limits: budget.Limits = planning.LIMITS,
-           kinds: Iterable[Kind] = Kind) -> tuple[Offer, ...]:
+           kinds: Iterable[Kind] = Kind, grain: int = 1) -> tuple[Offer, ...]:
     """Return at most one counter-offer of each kind.
 
     :param earliest: the earliest possible start.
     :param latest: the latest possible end.
+    :param grain: other starts are a multiple of it, if one is accepted.
     """
     search = _OfferSearch(now, tuple(demands), limits)
     most = latest - max(demand.end for demand in demands)
     least = earliest - min(demand.start for demand in demands)
     makers = {
-        Kind.LATER: lambda: search.first(
-            Kind.LATER, search.later(most), search.sure_later(most)),
-        Kind.EARLIER: lambda: search.first(
-            Kind.EARLIER, search.earlier(least), search.sure_earlier(least)),
+        Kind.LATER: lambda: search.first_later(most, grain),
+        Kind.EARLIER: lambda: search.first_earlier(least, grain),
         Kind.SHORTER: search.shorter, Kind.FEWER: search.fewer}
     made = []
     for kind in kinds:
@@ -89,24 +88,26 @@ def offers(now: timeline.Timeline, demands: Sequence[bookings.Demand],
 
 
 def soonest(now: timeline.Timeline, demands: Sequence[bookings.Demand],
-            latest: int, limits: budget.Limits = planning.LIMITS
-            ) -> Offer | None:
+            latest: int, limits: budget.Limits = planning.LIMITS,
+            grain: int = 1) -> Offer | None:
     """Return the earliest accepted start, from the start of the demands on.
 
     All demands are shifted by the same time.
 
     :param latest: the latest possible end.
+    :param grain: the start is a multiple of it, if one is accepted.
     """
+    begin = min(demand.start for demand in demands)
+    shift = _rounded(begin, 0, grain)
     most = latest - max(demand.end for demand in demands)
     # Mostly there is room at once without moving anything, which is
     # found without examining all bookings.
-    if most >= 0 and isinstance(planning.plan(
-            now, demands, _without_steps(limits), False),
-            plans.Plan):
-        return Offer(Kind.LATER, tuple(demands))
+    moved = _shifted(demands, shift)
+    if most >= shift and isinstance(planning.plan(
+            now, moved, _without_steps(limits), False), plans.Plan):
+        return Offer(Kind.LATER, moved)
     search = _OfferSearch(now, tuple(demands), limits)
-    return search.first(Kind.LATER, itertools.chain([0], search.later(most)),
-                        search.sure_later(most))
+    return search.first_later(most, grain, (0,))
 
 
 def starts(now: timeline.Timeline, demands: Sequence[bookings.Demand],
@@ -166,6 +167,12 @@ def earliest(now: timeline.Timeline, demands: Sequence[bookings.Demand],
                       or _rounded(begin, shift, grain) < until)),
                 search.sure_later(furthest) if rounded is None else None)
     return rounded if odd is None else odd
+
+
+def _shifted(demands: Sequence[bookings.Demand], shift: int) -> _Demands:
+    return tuple(dataclasses.replace(
+        demand, start=demand.start + shift, end=demand.end + shift)
+        for demand in demands)
 
 
 def _rounded(begin: int, shift: int, grain: int) -> int:
@@ -261,9 +268,7 @@ class _OfferSearch:
             self._left), plans.Plan)
 
     def _shifted(self, shift: int) -> _Demands:
-        return tuple(dataclasses.replace(
-            demand, start=demand.start + shift, end=demand.end + shift)
-            for demand in self._demands)
+        return _shifted(self._demands, shift)
 
     def later(self, most: int) -> Iterator[int]:
         """Yield the shifts at which room can appear, the smallest first.
@@ -321,14 +326,49 @@ class _OfferSearch:
             return None
         return shift
 
-    def sure_earlier(self, least: int) -> int | None:
+    def sure_earlier(self, least: int, grain: int = 1) -> int | None:
         """Return the smallest shift to the left without moves, if known."""
         if not self._is_for_hosts():
             return None
         self._pay(_SWEEP)
         demand = self._demands[0]
-        start = openings.last_start(self._now, demand, demand.start + least)
+        start = openings.last_start(self._now, demand, demand.start + least,
+                                    grain)
         return None if start is None else start - demand.start
+
+    def first_later(self, most: int, grain: int,
+                    present: Iterable[int] = ()) -> Offer | None:
+        """Return the first accepted shift to the right.
+
+        :param grain: the start is a multiple of it, if one is accepted.
+        :param present: the shift of the present start, if it may stay.
+        """
+        return self._first_whole(
+            Kind.LATER, lambda: itertools.chain(present, self.later(most)),
+            most, grain, lambda grain: self.sure_later(most, grain))
+
+    def first_earlier(self, least: int, grain: int) -> Offer | None:
+        """Return the first accepted shift to the left."""
+        return self._first_whole(
+            Kind.EARLIER, lambda: self.earlier(least), least, grain,
+            lambda grain: self.sure_earlier(least, grain))
+
+    def _first_whole(self, kind: Kind, shifts: Callable[[], Iterator[int]],
+                     furthest: int, grain: int,
+                     sure: Callable[[int], int | None]) -> Offer | None:
+        away = -1 if kind is Kind.EARLIER else 1
+        begin = min(demand.start for demand in self._demands)
+
+        def whole(shift: int) -> int:
+            return away * _rounded(away * begin, away * shift, grain)
+        found = self.first(kind, (
+            shift for shift, _ in itertools.groupby(map(whole, shifts()))
+            if away * shift <= away * furthest), sure(grain))
+        if found is not None:
+            return found
+        odd = [shift for shift in shifts() if shift != whole(shift)]
+        found = self.first(kind, odd, sure(1)) if odd else None
+        return found and dataclasses.replace(found, nearest=False)
 
     def first(self, kind: Kind, shifts: Iterable[int],
               sure: int | None) -> Offer | None:

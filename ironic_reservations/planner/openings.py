@@ -46,17 +46,19 @@ def first_start(now: timeline.Timeline, demand: bookings.Demand,
 
 
 def last_start(now: timeline.Timeline, demand: bookings.Demand,
-               earliest: int) -> int | None:
+               earliest: int, grain: int = 1) -> int | None:
     """Return the latest start at which a demand fits, before its own start.
 
     :param demand: a demand for whole hosts.
     :param earliest: the earliest possible start.
+    :param grain: starts are a multiple of it.
     :returns: ``None`` if there is none from then on.
     """
     length = demand.until - demand.start
     # The latest start is the first one if time runs backwards.
     found = _first(
-        [(-min(taken - length, demand.start - 1), -max(free, earliest))
+        [(-(min(taken - length, demand.start - 1) // grain * grain),
+          -max(free, earliest))
          for free, taken in _gaps(now, demand)], demand.least)
     return None if found is None else -found
 

@@ -26,15 +26,19 @@ Demands = tuple[bookings.Demand, ...]
 
 
 def later(case: oracle.Case, latest: int, possible: Possible,
-          least: int = 1) -> Demands | None:
+          least: int = 1, grain: int = 1) -> Demands | None:
     """Return the demands at the first start after their own.
+
+    A multiple of the grain is preferred to all other starts.
 
     :param latest: when the last of them ends at the latest.
     :param least: by how much they start later at least.
     """
+    begin = min(demand.start for demand in case.demands)
     end = max(demand.end for demand in case.demands)
-    return _first((_shifted(case, shift)
-                   for shift in range(least, latest - end + 1)), possible)
+    return _first((_shifted(case, shift) for shift in sorted(
+        range(least, latest - end + 1),
+        key=lambda shift: (begin + shift) % grain > 0)), possible)
 
 
 def whole(case: oracle.Case, latest: int, possible: Possible,
@@ -51,12 +55,16 @@ def whole(case: oracle.Case, latest: int, possible: Possible,
                                    (begin + shift) % grain))), possible)
 
 
-def earlier(case: oracle.Case, earliest: int,
-            possible: Possible) -> Demands | None:
-    """Return the demands at the last start before their own."""
+def earlier(case: oracle.Case, earliest: int, possible: Possible,
+            grain: int = 1) -> Demands | None:
+    """Return the demands at the last start before their own.
+
+    A multiple of the grain is preferred to all other starts.
+    """
     begin = min(demand.start for demand in case.demands)
-    return _first((_shifted(case, -shift)
-                   for shift in range(1, begin - earliest + 1)), possible)
+    return _first((_shifted(case, -shift) for shift in sorted(
+        range(1, begin - earliest + 1),
+        key=lambda shift: (begin - shift) % grain > 0)), possible)
 
 
 def shorter(case: oracle.Case, possible: Possible) -> Demands | None:

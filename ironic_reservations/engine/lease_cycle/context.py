@@ -113,6 +113,9 @@ class Context:
     searched: set[tuple[int, str]] = dataclasses.field(
         default_factory=set)
     memory: feature.Memory = dataclasses.field(default_factory=dict)
+    #: How many nodes in a row Ironic has failed to show; it counts as having
+    #: failed before until it has shown one.
+    _not_shown: int = 1
     #: The errors of silent conductors, by name; ``None``: of all conductors.
     _silent: dict[str | None, str] = dataclasses.field(default_factory=dict)
 
@@ -126,7 +129,7 @@ class Context:
                 ) -> Sequence[leases.NodeBooking]:
         """Return bookings, with another one first at each attempt.
 
-        A step asks no further if Ironic fails to show a node; one that it
+        A step asks no further if Ironic seems to be down; a node that it
         always fails to show must not keep the others.
         """
         first = self.attempts % max(len(bookings), 1)
@@ -143,6 +146,25 @@ class Context:
         if self.engine.ironic is None:
             raise errors.IronicUnavailable('There is no Ironic.')
         return self.engine.ironic
+
+    def node(self, uuid: str) -> mirrored_node.Node | None:
+        """Return a node as Ironic shows it.
+
+        :raises IronicUnavailable: Ironic fails to show it.
+        :raises Lost: another worker has the lease.
+        """
+        try:
+            node = self.ironic.node(uuid)
+        except errors.IronicUnavailable:
+            self._not_shown += 1
+            raise
+        self._not_shown = 0
+        return node
+
+    @property
+    def seems_down(self) -> bool:
+        """Return whether other nodes would run into the same time-out."""
+        return self._not_shown > 1
 
     def write_lessee(self, booking: leases.NodeBooking,
                      lessee: str | None) -> None:

@@ -177,7 +177,7 @@ def reclaim(context: lease_context.Context,
             continue
         node: mirrored_node.Node | None = None
         try:
-            node = context.ironic.node(booking.node_uuid)
+            node = context.node(booking.node_uuid)
             found.polled |= not node_condition.alike(node, mirrored)
             if (booking.reservation_id in kept and node is not None
                     and node.instance_uuid is not None):
@@ -192,8 +192,7 @@ def reclaim(context: lease_context.Context,
                                                    f'cannot be freed: {exc}'))
         except errors.IronicUnavailable as exc:
             found.polled = True
-            if node is None:
-                # The other nodes would run into the same time-out.
+            if context.seems_down:
                 found.waits.append(str(exc))
                 break
             # A dead conductor must not delay the nodes of other conductors.

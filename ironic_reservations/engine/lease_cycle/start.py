@@ -134,13 +134,15 @@ def start(context: lease_context.Context,
            if not booking.begun]
     if True in [each.refresh_hosts(engine, new) for each in engine.features]:
         observed = _observe(engine, lease, concerned, now)
-    seen = {uuid: node if node.compute else context.ironic.node(uuid)
-            for uuid, node in observed.nodes.items()}
+    seen, unseen = _read(context, observed, concerned)
     views = {booking.id: _view(booking, seen[booking.node_uuid], observed)
+             if booking.node_uuid not in unseen else lease_cycle.AtStart(
+                 False, False, unseen[booking.node_uuid])
              for booking in concerned}
     if _find_others(context, observed, seen, [
             booking for booking in giving
-            if views[booking.id].why and not booking.begun]):
+            if views[booking.id].why and not booking.begun
+            and booking.node_uuid not in unseen]):
         return lease_context.Outcome(changed=True)
     binding = [booking for booking in giving if views[booking.id].bind]
     # The hold comes first, so that nobody deploys through Nova meanwhile.
@@ -186,7 +188,7 @@ def start(context: lease_context.Context,
     return lease_context.Outcome(
         after != lease, (*waits, *unoffered.values()), after,
         until=observed.until,
-        polled=bool(refused or unoffered) or any(
+        polled=bool(unseen or refused or unoffered) or any(
             observed.views[uuid].busy_until is not None
             or not node_condition.alike(seen[uuid], node)
             for uuid, node in observed.nodes.items()))
@@ -213,6 +215,35 @@ def _observe(engine: Engine, lease: leases.Lease,
             each.hypervisor_properties, each.resource_properties,
             None if each.instances is None else each.instances.need)
          for each in lease.reservations for booking in each.bookings}, views)
+
+
+def _read(context: lease_context.Context, observed: _Observed,
+          concerned: Sequence[leases.NodeBooking]
+          ) -> tuple[dict[str, mirrored_node.Node | None], dict[str, str]]:
+    """Read nodes as Ironic shows them; compute hosts are as mirrored.
+
+    :returns: the nodes; and why Ironic does not show some of them, which are
+        as mirrored.
+    :raises IronicUnavailable: Ironic seems to be down.
+    :raises Lost: another worker has the lease.
+    """
+    seen: dict[str, mirrored_node.Node | None] = dict(observed.nodes)
+    unseen = {uuid: 'has not been read from Ironic yet'
+              for uuid, node in observed.nodes.items() if not node.compute}
+    asked = dict.fromkeys(booking.node_uuid
+                          for booking in context.in_turn(concerned))
+    for uuid in [uuid for uuid in asked if uuid in unseen]:
+        try:
+            seen[uuid] = context.node(uuid)
+        except errors.IronicUnavailable as exc:
+            unseen[uuid] = f'cannot be read: {exc}'
+            if context.seems_down:
+                if len(unseen) == len(seen):
+                    raise
+                break
+        else:
+            del unseen[uuid]
+    return seen, unseen
 
 
 def _view(booking: leases.NodeBooking, node: mirrored_node.Node | None,

@@ -66,28 +66,29 @@ def _keep_lessee(context: lease_context.Context,
     for booking in context.in_turn([
             given[uuid] for uuid, node in sorted(known.items())
             if lease_cycle.lacks_lessee(given[uuid], node)]):
-        why = _write_lessee(context, booking)
-        if why is not None:
-            uuid = booking.node_uuid
-            waits.append(lease_context.about(known[uuid], uuid, why))
+        try:
+            _write_lessee(context, booking)
+        except (ironic_client.Refused, errors.IronicUnavailable) as exc:
+            # A dead conductor must not delay the nodes of other ones.
+            waits.append(lease_context.about(
+                known[booking.node_uuid], booking.node_uuid,
+                f'has lost its lessee: {exc}'))
+            if context.seems_down:
+                break
     return lease_context.Outcome(waits=tuple(waits), polled=bool(waits))
 
 
 def _write_lessee(context: lease_context.Context,
-                  booking: leases.NodeBooking) -> str | None:
-    """Write the lessee if Ironic shows another; return the obstacle."""
-    node = context.ironic.node(booking.node_uuid)
+                  booking: leases.NodeBooking) -> None:
+    """Write the lessee if Ironic shows another."""
+    node = context.node(booking.node_uuid)
     if node is not None and lease_cycle.lacks_lessee(booking, node):
-        try:
-            context.write_lessee(booking, booking.lessee)
-        except ironic_client.Refused as exc:
-            return f'has lost its lessee: {exc}'
+        context.write_lessee(booking, booking.lessee)
         LOG.warning('Node %s had the lessee %s in the middle of the lease '
                     '%s; it is %s again', booking.node_uuid, node.lessee,
                     context.lease_id, booking.lessee)
     # An old mirror would cause the same step again.
     mirror.refresh_node(context.engine, booking.node_uuid)
-    return None
 
 
 _STEPS: dict[lease_cycle.Task, Callable[

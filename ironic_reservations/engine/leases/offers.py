@@ -57,7 +57,8 @@ def make(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
                                       project))
         for offer in offers.offers(
             snapshot.timeline, demands, instants.instant(snapshot.now),
-            instants.instant(until), hard_requests.unlock_offers())]
+            instants.instant(until), hard_requests.unlock_offers(),
+            grain=instants.SECOND)]
     return [
         *_apart(snapshot, request, demands),
         *(_offer(kind, snapshot, *permitted) for kind, permitted in windows
@@ -96,7 +97,7 @@ def _permitted(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
             return None
         found = offers.soonest(snapshot.timeline, moved,
                                instants.instant(until),
-                               hard_requests.limits())
+                               hard_requests.limits(), instants.SECOND)
     return None
 
 

@@ -82,6 +82,16 @@ class TestAvailability(timelines.TestCase):
                 None if earliest is None else leasing.at(earliest), found)
         self.leasing.create(4, 6, leasing.wish(2))
 
+    def test_earliest_start_is_a_whole_second(self):
+        """Its fraction was cut off where it was shown, so it was refused."""
+        self.leasing.hosts()
+        self.leasing.create(0, 2 + 0.5 / 3600)
+        found = self._look(0, 3, count=1, duration=3600).earliest
+        self.assertEqual(leasing.at(2 + 1 / 3600), found)
+        self.world.clock.now = leasing.at(2 + 0.6 / 3600)
+        self.assertEqual(found, self._look(0, 3, count=1,
+                                           duration=3600).earliest)
+
     def test_earliest_start_is_never_in_the_past(self):
         """Though the window that is looked at begins there."""
         self.leasing.hosts()

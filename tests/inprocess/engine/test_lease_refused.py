@@ -24,6 +24,8 @@ from ironic_reservations.planner import offers
 from tests import leasing
 from tests.inprocess.engine import timelines
 
+#: Half a second, in hours.
+_HALF = 0.5 / 3600
 GOLD = leasing.of_class('gold')
 
 
@@ -108,6 +110,27 @@ class TestRefusals(timelines.TestCase):
         with mock.patch.object(offers, 'offers', cut_short):
             self.assertEqual({'later': 'A possible later',
                               'earlier': 'A possible earlier'}, told())
+
+    def test_windows_that_are_offered_begin_at_whole_seconds(self):
+        """Sentences and tables show no fraction of a second, so the window
+        that was shown overlapped with the lease before it by that fraction.
+        """
+        self.leasing.hosts(1)
+        self.leasing.create(1, 2 + _HALF)
+        self.leasing.create(5 + _HALF, 7 + _HALF)
+        found = {each['kind']: each['lease']['start_date'] for each in
+                 self.leasing.refused(4.5, 6.5).details['offers']}
+        self.assertEqual({
+            'earlier': '2026-03-01 15:00', 'shorter': '2026-03-01 16:30',
+            'later': leasing.at(7 + 2 * _HALF).isoformat()}, found)
+
+    def test_exact_window_is_offered_where_none_of_whole_seconds_fits(self):
+        self.leasing.hosts(1)
+        self.leasing.create(1, 2 + _HALF)
+        self.leasing.create(5 + _HALF, 200 * 24)
+        found = {each['kind']: each['lease']['start_date'] for each in
+                 self.leasing.refused(3, 6).details['offers']}
+        self.assertEqual(leasing.at(2 + _HALF).isoformat(), found['earlier'])
 
     def test_matching_at_each_instant_is_not_an_assignment(self):
         """What no assignment serves is refused, with a proof."""

@@ -55,6 +55,28 @@ class TestDeadConductorInLease(leases.TestCase):
         self.assertEqual({leasing.BOUND}, {*self.states().values()})
         self.assertEqual('ACTIVE', self.lease(self.made).status)
 
+    def test_others_start_beside_a_node_that_ironic_fails_to_show(self):
+        """No node of the lease was handed over as long as one failed."""
+        failing, *others = self.nodes
+        shown = self.fail(failing)
+        self.work()
+        self.soon(times=2)
+        self.assertEqual({('ours', leasing.BOUND)}, {
+            (self.ironic.there[node].lessee, self.states()[node])
+            for node in others})
+        self.assertEqual(leasing.PLANNED, self.states()[failing])
+        self.assertIn('Ironic answered 500', self.lease(self.made).waiting)
+        shown()
+        self.soon()
+        self.assertEqual({leasing.BOUND}, {*self.states().values()})
+        self.assertEqual('ACTIVE', self.lease(self.made).status)
+
+    def test_start_asks_an_ironic_that_is_down_once(self):
+        self.ironic.down = True
+        self.ironic.asked.clear()
+        self.work()
+        self.assertEqual(['node'], self.ironic.asked)
+
     def test_others_are_freed_at_the_end(self):
         self.work()
         for node in self.nodes:
@@ -74,7 +96,10 @@ class TestDeadConductorInLease(leases.TestCase):
             if node.uuid in self.nodes})
 
     def fail(self, *nodes):
-        """Have Ironic answer 500 where it is asked for a node."""
+        """Have Ironic answer 500 where it is asked for a node.
+
+        :returns: has Ironic show them again.
+        """
         real = self.ironic.node
 
         def node(uuid):
@@ -82,6 +107,7 @@ class TestDeadConductorInLease(leases.TestCase):
                 raise errors.IronicUnavailable('Ironic answered 500')
             return real(uuid)
         self.patch(self.ironic, 'node', node)
+        return lambda: self.patch(self.ironic, 'node', real)
 
     def test_node_that_ironic_never_shows_keeps_no_other(self):
         """The nodes after it were never freed."""
@@ -105,6 +131,18 @@ class TestDeadConductorInLease(leases.TestCase):
         self.soon()
         self.assertEqual(['strangers', 'ours'], [
             self.ironic.there[uuid].lessee for uuid in uuids[::3]])
+
+    def test_lessees_behind_a_conductor_that_is_dead(self):
+        """It was waited for before each of the others, in another pass."""
+        self.work()
+        uuids = sorted(self.nodes)
+        for uuid in uuids[:3]:
+            self.ironic.change(uuid, lessee='strangers')
+        self.watch()
+        self.kill_conductor(uuids[0])
+        self.work()
+        self.assertEqual(['strangers', 'ours', 'ours'], [
+            self.ironic.there[uuid].lessee for uuid in uuids[:3]])
 
     def test_it_is_waited_for_once(self):
         self.kill_conductor(*self.nodes)

@@ -15,6 +15,7 @@
 import datetime
 
 from ironic_reservations import errors
+from ironic_reservations.db import tables
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine.in_flight import admission
@@ -38,6 +39,55 @@ class MirrorTestCase(world.TestCase):
         """Have a node be deleted, and the mirror be read."""
         self.ironic.remove(node)
         self.world.refresh()
+
+
+class TestNotShown(MirrorTestCase):
+    """Ironic answers 500 where it is asked for one of the nodes."""
+
+    def fail(self, *nodes):
+        real = self.ironic.node
+
+        def node(uuid):
+            if uuid in nodes:
+                raise errors.IronicUnavailable('Ironic answered 500')
+            return real(uuid)
+        self.patch(self.ironic, 'node', node)
+
+    def test_others_are_settled_whose_process_has_died(self):
+        """None of them was, and nobody checked the leases any more."""
+        nodes = self.world.enrol(3)
+        for uuid in nodes:
+            held = self.world.reserve(uuid)
+            ticket = admission.admit(self.engine, uuid, held.uuid)
+            self.ironic.deploy(uuid, held.instance_uuid)
+            admission.mark_uncertain(self.engine, ticket)
+        with self.engine.database.write() as connection:
+            connection.execute(tables.in_flight_requests.delete())
+        failing = nodes[0]
+        self.fail(failing)
+        mirror.settle_starting(self.engine)
+        self.assertEqual(
+            {uuid: 'starting' if uuid == failing else 'in_use'
+             for uuid in nodes},
+            {row['node_uuid']: row['state']
+             for row in self.world.reservations().values()})
+
+    def test_others_are_forgotten_that_are_gone(self):
+        nodes = self.world.enrol(3)
+        for uuid in nodes:
+            self.ironic.remove(uuid)
+        self.world.enrol()
+        self.fail(nodes[0])
+        self.world.refresh()
+        self.assertEqual({nodes[0]}, {*nodes} & {*self.world.mirrored()})
+
+    def test_ironic_that_is_down_is_asked_twice(self):
+        nodes = self.world.enrol(3)
+        for uuid in nodes:
+            self.ironic.remove(uuid)
+        self.world.enrol()
+        self.fail(*nodes)
+        self.assertRaises(errors.IronicUnavailable, self.world.refresh)
 
 
 @servers.also

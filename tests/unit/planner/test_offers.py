@@ -88,6 +88,21 @@ class TestOffers(testtools.TestCase):
 
     @examples.settings(120)
     @hypothesis.given(oracle.cases() | oracle.shared_cases(most=3))
+    def test_offered_starts_are_whole_ones_where_that_can_be(self, case):
+        offer = offers.soonest(case.timeline, case.demands, LATEST, LIMITS, 3)
+        self.assertEqual(nearest.later(case, LATEST, _possible, 0, 3),
+                         offer and offer.demands)
+        if _possible(case):
+            return
+        made = {each.kind: each.demands for each in offers.offers(
+            case.timeline, case.demands, EARLIEST, LATEST, LIMITS, grain=3)}
+        self.assertEqual(nearest.later(case, LATEST, _possible, 1, 3),
+                         made.get(Kind.LATER))
+        self.assertEqual(nearest.earlier(case, EARLIEST, _possible, 3),
+                         made.get(Kind.EARLIER))
+
+    @examples.settings(120)
+    @hypothesis.given(oracle.cases() | oracle.shared_cases(most=3))
     def test_earliest_start_is_a_whole_one_where_that_can_be(self, case):
         self.assertEqual(
             nearest.whole(case, LATEST, _possible, 3), offers.earliest(

@@ -325,8 +325,7 @@ class Task:
                                        datetime.datetime]]:
         """Return the nearest windows that a lease could be moved to.
 
-        :returns: the windows, the windows, the windows, each with the kind of
-            its offer.
+        :returns: the windows, each with the kind of its offer.
         """
         if not demands:
             return []
@@ -337,7 +336,8 @@ class Task:
         for offer in offers.offers(
                 free, demands, instants.instant(self.snapshot.now),
                 instants.instant(latest), hard_requests.unlock_offers(), (
-                    offers.Kind.LATER, offers.Kind.EARLIER)):
+                    offers.Kind.LATER, offers.Kind.EARLIER),
+                instants.SECOND):
             start, end = (instants.moment(each) for each in (
                 offer.demands[0].start, offer.demands[0].end))
             if self.project.permits_change(dataclasses.replace(
