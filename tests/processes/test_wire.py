@@ -23,9 +23,9 @@ import queue
 import random
 import socket
 import threading
-import time
 import unittest
 
+from tests import waiting
 from tests.processes import balancer
 from tests.processes import database_proxy
 from tests.processes import wire
@@ -163,10 +163,8 @@ class BalancerTestCase(_TestCase):
                 b'DELETE /v1/leases/l'))
         self.assertTrue(self.server.got.empty())
         self.assertIn('DELETE', self.late.get(timeout=_SOON))
-        end = time.monotonic() + _SOON
-        while self.balancer.busy() or self.balancer.holds:
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.01)
+        waiting.until(lambda: not (self.balancer.busy()
+                                   or self.balancer.holds))
 
     def test_request_that_is_lost(self) -> None:
         """Nobody ever gets it."""
