@@ -97,15 +97,6 @@ class TestAgainstTheOracle(testtools.TestCase):
         hypothesis.assume(isinstance(answer, plans.Plan))
         self.assertEqual([], checker.wrong(case, answer.timeline))
 
-    @examples.settings(300)
-    @hypothesis.given(oracle.cases(alike=True, demands=1, started_only=True))
-    def test_alike_nodes_are_refused_only_where_all_are_taken(self, case):
-        wanted = dataclasses.replace(case.demands[0],
-                                     most=case.demands[0].least)
-        answer = planning.plan(case.timeline, [wanted])
-        peak = oracle.depth(case, wanted.start, wanted.until)
-        self.assertEqual(peak + wanted.least <= case.nodes,
-                         isinstance(answer, plans.Plan))
 
     @examples.settings(100)
     @hypothesis.given(oracle.cases(alike=True, demands=1, started_only=True))
