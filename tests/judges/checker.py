@@ -23,6 +23,8 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 
 from ironic_reservations.planner import bookings
+from ironic_reservations.planner import timeline
+from tests.judges import oracle
 
 
 def faults(before: Iterable[bookings.Booking],
@@ -68,6 +70,17 @@ def faults(before: Iterable[bookings.Booking],
         wrong.extend(_unserved(demand, known))
     wrong.extend(f'Nobody asked for {key}.' for key in known)
     return wrong
+
+
+def wrong(case: oracle.Case, after: timeline.Timeline) -> list[str]:
+    """Tell everything that is wrong with a plan for a case.
+
+    :param after: the timeline of the plan.
+    """
+    promised = list(after.promised())
+    return [*faults(case.there, case.demands, promised, case.capacities),
+            *([] if oracle.sound(case.capacities, promised)
+              else ['A host is too full.'])]
 
 
 def _unserved(demand: bookings.Demand,

@@ -17,12 +17,12 @@ import pathlib
 import signal
 import subprocess
 import sys
-import time
 
 import fixtures
 import testtools
 
 from tests import forked_child
+from tests import waiting
 from tools import child
 
 _SAY = ('import os, sys; print(sys.argv[1], os.environ["WORD"], os.getcwd(), '
@@ -58,12 +58,6 @@ class ForkedChildTestCase(testtools.TestCase):
         self.addCleanup(started.kill)
         return started
 
-    def wait_for(self, ready):
-        deadline = time.monotonic() + 60
-        while not ready():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.02)
-
     def test_has_its_arguments_environment_folder_and_log(self):
         ended = self.start(_SAY + 'sys.exit(3)')
         self.assertEqual(3, ended.process.wait(60))
@@ -84,9 +78,9 @@ class ForkedChildTestCase(testtools.TestCase):
             'import os, subprocess, time\n'
             'print(subprocess.Popen(["sleep", "600"]).pid, flush=True)\n'
             'time.sleep(600)')
-        self.wait_for(lambda: self.log.read_text().strip())
+        waiting.until(lambda: self.log.read_text().strip())
         os.killpg(started.process.pid, signal.SIGSTOP)
-        self.wait_for(lambda: self.state(started.process.pid) == 'T')
+        waiting.until(lambda: self.state(started.process.pid) == 'T')
         self.assertIsNone(started.process.poll())
         self.assertRaises(subprocess.TimeoutExpired,
                           started.process.wait, 0.01)
@@ -94,12 +88,12 @@ class ForkedChildTestCase(testtools.TestCase):
         self.assertEqual(-signal.SIGKILL, started.process.returncode)
         self.assertRaises(ProcessLookupError, os.kill,
                           started.process.pid, 0)
-        self.wait_for(lambda: self.state(int(self.log.read_text()))
+        waiting.until(lambda: self.state(int(self.log.read_text()))
                       in ('Z', None))
 
     def test_ends_as_an_operator_would_end_it(self):
         started = self.start(_STAY)
-        self.wait_for(self.log.read_text)
+        waiting.until(self.log.read_text)
         started.stop()
         self.assertEqual(-signal.SIGTERM, started.process.returncode)
 
@@ -113,7 +107,7 @@ class ForkedChildTestCase(testtools.TestCase):
                 stdout=subprocess.PIPE, text=True) as worker:
             pid = int(worker.stdout.readline())
             worker.kill()
-        self.wait_for(lambda: self.state(pid) in ('Z', None))
+        waiting.until(lambda: self.state(pid) in ('Z', None))
 
     def state(self, pid):
         """Return the letter of /proc for what a process does."""

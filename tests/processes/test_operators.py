@@ -67,12 +67,6 @@ class BringBackTest(testtools.TestCase):
         operators.bring_back(ironic, ironic.node)
         self.assertEqual(states.AVAILABLE, ironic.node['provision_state'])
 
-    def test_the_maintenance_of_a_holder_is_left_alone(self) -> None:
-        ironic = _Ironic(states.AVAILABLE)
-        ironic.node.update(maintenance=True, maintenance_reason='[by the '
-                           'holder of the node, b] his')
-        operators.bring_back(ironic, ironic.node)
-        self.assertTrue(ironic.node['maintenance'])
 
     def test_all_others_are_left_alone(self) -> None:
         for state in (states.AVAILABLE, states.ACTIVE, states.CLEANING,
@@ -89,10 +83,12 @@ class BringBackTest(testtools.TestCase):
         self.assertFalse(ironic.node['maintenance'])
         self.assertEqual(states.ACTIVE, ironic.node['provision_state'])
 
-    def test_the_maintenance_of_a_window_is_left_alone(self) -> None:
-        ironic = _Ironic(states.AVAILABLE)
-        ironic.node.update(
-            maintenance=True, maintenance_reason='fan [maintenance window '
-            '00000000-0000-4000-8000-000000000000]')
-        operators.bring_back(ironic, ironic.node)
-        self.assertTrue(ironic.node['maintenance'])
+    def test_the_maintenance_of_others_is_left_alone(self) -> None:
+        """Of a holder, and of a window."""
+        for reason in ('[by the holder of the node, b] his',
+                       'fan [maintenance window '
+                       '00000000-0000-4000-8000-000000000000]'):
+            ironic = _Ironic(states.AVAILABLE)
+            ironic.node.update(maintenance=True, maintenance_reason=reason)
+            operators.bring_back(ironic, ironic.node)
+            self.assertTrue(ironic.node['maintenance'], reason)

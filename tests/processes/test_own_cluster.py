@@ -18,16 +18,12 @@ moment. Neither they nor the node could be used any more.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-import time
-
 import sqlalchemy as sa
 import testtools
 
+from tests import waiting
 from tests.real import databases
 from tools import own_cluster
-
-_LONG = 240.0
 
 
 class TestWithoutPrimary(testtools.TestCase):
@@ -47,18 +43,12 @@ class TestWithoutPrimary(testtools.TestCase):
             done = connection.exec_driver_sql(statement)
             return [*done.scalars()] if done.returns_rows else []
 
-    def wait_until(self, what: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + _LONG
-        while not what():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.1)
-
     def lose_primary(self) -> None:
         """Kill a node while the others do not reach each other."""
         for number in (1, 2):
             self.cluster.isolate(number, True)
         self.cluster.kill(0)
-        self.wait_until(lambda: not self.cluster.has_primary())
+        waiting.until(lambda: not self.cluster.has_primary())
         for number in (1, 2):
             self.cluster.isolate(number, False)
 
@@ -80,7 +70,7 @@ class TestWithoutPrimary(testtools.TestCase):
         """What it alone has was acknowledged."""
         for number in (1, 2):
             self.cluster.isolate(number, True)
-        self.wait_until(lambda: not self.cluster.has_primary())
+        waiting.until(lambda: not self.cluster.has_primary())
         # As an operator does who believes that this one is all there is.
         self.cluster.bootstrap(0)
         self.execute(0, 'INSERT INTO kept.numbers VALUES (1)')

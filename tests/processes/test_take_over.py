@@ -23,7 +23,6 @@ from collections.abc import Callable
 import datetime
 import pathlib
 import random
-import time
 from typing import Any
 
 import fixtures
@@ -31,6 +30,7 @@ import requests
 import testtools
 from testtools import content
 
+from tests import waiting
 from tests.processes import cloud
 from tests.processes import mix as mixes
 from tests.processes import people
@@ -39,8 +39,6 @@ from tests.real import databases
 from tests.world import new_uuid
 from tools import all_in_one
 
-#: What takes so long hangs, also on a machine that has other things to do.
-_WAIT = 240.0
 #: How long each step of a deploy takes: so slow a conductor dies in one.
 _SLOW = 6
 _HOLDER, _TENANT, _STRANGER = people.ALL_TENANTS[:3]
@@ -133,13 +131,7 @@ class TakeOverTestCase(testtools.TestCase):
 
     def wait(self, what: str, happened: Callable[[], Any]) -> Any:
         """Look until something has happened, and return what was seen."""
-        deadline = time.monotonic() + _WAIT
-        while time.monotonic() < deadline:
-            seen = happened()
-            if seen:
-                return seen
-            time.sleep(0.2)
-        self.fail(f'{what} did not happen within {_WAIT} s.')
+        return waiting.until(happened, lambda: what, pause=0.2)
 
     def becomes(self, uuid: str, state: str) -> None:
         self.wait(f'{uuid} {state}', lambda: self.node(uuid)[

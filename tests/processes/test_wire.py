@@ -23,9 +23,9 @@ import queue
 import random
 import socket
 import threading
-import time
 import unittest
 
+from tests import waiting
 from tests.processes import balancer
 from tests.processes import database_proxy
 from tests.processes import wire
@@ -150,8 +150,8 @@ class BalancerTestCase(_TestCase):
         self.assertIn(b'204', connection.recv(65536))
         self.assertFalse(self.balancer.holds)
 
-    def _happens(self, how: str, answered: bool, delivered: int,
-                 seconds: float = 0.0) -> None:
+    def _check(self, how: str, answered: bool, delivered: int,
+               seconds: float = 0.0) -> None:
         self.balancer.arm(how, seconds)
         connection = self._send(self.balancer.port, _REQUEST)
         answer = b''
@@ -163,26 +163,15 @@ class BalancerTestCase(_TestCase):
                 b'DELETE /v1/leases/l'))
         self.assertTrue(self.server.got.empty())
         self.assertIn('DELETE', self.late.get(timeout=_SOON))
-        end = time.monotonic() + _SOON
-        while self.balancer.busy() or self.balancer.holds:
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.01)
+        waiting.until(lambda: not (self.balancer.busy()
+                                   or self.balancer.holds))
 
-    def test_request_that_is_lost(self) -> None:
-        """Nobody ever gets it."""
-        self._happens(balancer.CUT, False, 0)
-
-    def test_answer_that_is_lost(self) -> None:
-        """What was asked for is done."""
-        self._happens(balancer.DROP, False, 1)
-
-    def test_answer_that_comes_later(self) -> None:
-        """And whole."""
-        self._happens(balancer.SLOW, True, 1, 0.2)
-
-    def test_request_that_is_delivered_twice(self) -> None:
-        """One answer, the second, comes back."""
-        self._happens(balancer.REPEAT, True, 2)
+    def test_whether_it_is_answered_and_how_often_delivered(self) -> None:
+        """A late answer comes whole; of two the second one comes back."""
+        self._check(balancer.CUT, False, 0)
+        self._check(balancer.DROP, False, 1)
+        self._check(balancer.SLOW, True, 1, 0.2)
+        self._check(balancer.REPEAT, True, 2)
 
     def test_request_is_known_by_its_mark(self) -> None:
         """Whoever judges has to know which one was delivered twice."""

@@ -23,7 +23,6 @@ import email.policy
 import ipaddress
 import pathlib
 import ssl
-import time
 from typing import Any
 
 from aiosmtpd import controller
@@ -34,8 +33,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 import fixtures
 
-#: What takes so long hangs, also on a machine that has other things to do.
-LONGEST = 120
+from tests import waiting
+
 USER, PASSWORD = 'ironic', 'a password'
 
 
@@ -110,12 +109,7 @@ class MailServer(fixtures.Fixture):
 
     def wait(self, happened: Callable[[], bool]) -> None:
         """Wait until something has happened."""
-        deadline = time.monotonic() + LONGEST
-        while not happened():
-            if time.monotonic() > deadline:
-                raise AssertionError(
-                    f'it did not happen within {LONGEST} s: {self.taken}')
-            time.sleep(0.01)
+        waiting.until(happened, lambda: self.taken, pause=0.01)
 
 
 def _certificate(folder: pathlib.Path) -> tuple[str, ssl.SSLContext]:

@@ -23,14 +23,13 @@ import json
 import pathlib
 import sys
 import threading
-import time
 from typing import Any
 
 import fixtures
 
+from tests import waiting
+
 SECRET = b'a secret of thirty-two bytes, or'
-#: What takes so long hangs, also on a machine that has other things to do.
-LONGEST = 120
 
 
 class _Handler(server.BaseHTTPRequestHandler):
@@ -132,12 +131,7 @@ class Receiver(fixtures.Fixture):
 
     def wait(self, happened: Callable[[], bool]) -> None:
         """Wait until something has happened."""
-        deadline = time.monotonic() + LONGEST
-        while not happened():
-            if time.monotonic() > deadline:
-                raise AssertionError(
-                    f'it did not happen within {LONGEST} s: {self.taken}')
-            time.sleep(0.01)
+        waiting.until(happened, lambda: self.taken, pause=0.01)
 
 
 class Service(Receiver):

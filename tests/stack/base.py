@@ -166,6 +166,13 @@ class TestCase(testtools.TestCase):
         """Read a node."""
         return self.baremetal('GET', f'/v1/nodes/{uuid}')
 
+    def assert_untouched(self, *nodes: str) -> None:
+        """Nodes are available, and have no instance."""
+        for node in nodes:
+            there = self.node(node)
+            self.assertEqual(('available', None), (
+                there['provision_state'], there['instance_uuid']))
+
     def assert_free(self, node: str) -> None:
         """A node is available soon, and nobody has it in Placement."""
         def free() -> bool:
@@ -187,6 +194,11 @@ class TestCase(testtools.TestCase):
         """Read whether there is a provider, and return its uuid, if so."""
         return [each['uuid'] for each in self.cloud.placement_api(
             'GET', f'/resource_providers?uuid={uuid}')['resource_providers']]
+
+    def take_holds(self, node: str) -> None:
+        """Take what is held of a node, behind everybody's back."""
+        for consumer in self.holders(node):
+            self.cloud.placement_api('DELETE', f'/allocations/{consumer}')
 
     def cycles(self, count: int) -> None:
         """Wait until nova-compute has looked at all nodes so many times."""

@@ -101,9 +101,7 @@ class TestDriver(TestCase):
         theirs = [self.reserve(node)['uuid'] for node in reserved]
         unheld = reserved[:2]
         for node in unheld:
-            for consumer in self.holders(node):
-                self.cloud.placement_api('DELETE',
-                                         f'/allocations/{consumer}')
+            self.take_holds(node)
         server = self.booted()
         self.assertEqual(free, self.where(server))
         for node in unheld:
@@ -119,9 +117,7 @@ class TestDriver(TestCase):
         until = {node: self.reserve(node)['expires_at']
                  for node in self.nodes}
         for node in tried:
-            for consumer in self.holders(node):
-                self.cloud.placement_api('DELETE',
-                                         f'/allocations/{consumer}')
+            self.take_holds(node)
         server = self.boot()
         told = self.assert_user_is_told(
             server, 'Exceeded maximum number of retries.',

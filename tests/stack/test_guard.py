@@ -34,10 +34,7 @@ class TestWithoutProofs(base.TestCase):
         # NOTE: Nova's own driver does not pass on what Ironic says.
         self.assert_user_is_told(refused, 'Failure prepping block device')
         self.assertEqual({}, self.allocations(refused))
-        for node in self.nodes_of(lease):
-            there = self.node(node)
-            self.assertEqual(('available', None), (
-                there['provision_state'], there['instance_uuid']))
+        self.assert_untouched(*self.nodes_of(lease))
         self.assert_clean()
 
     def test_plain_server_needs_none(self) -> None:
@@ -78,10 +75,7 @@ class TestAlways(base.TestCase):
         refused = self.boot()
         self.assert_user_is_told(refused, 'Failure prepping block device')
         self.assertEqual({}, self.allocations(refused))
-        for node in self.nodes:
-            self.assertEqual(('available', None), (
-                self.node(node)['provision_state'],
-                self.node(node)['instance_uuid']))
+        self.assert_untouched(*self.nodes)
         self.assert_clean()
 
     def test_server_with_a_lease_is_not(self) -> None:

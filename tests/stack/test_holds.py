@@ -91,18 +91,14 @@ class TestHolds(base.TestCase):
         """The stock driver shows no proof; Nova cleans up after itself."""
         for node in self.nodes:
             self.reserve(node)
-            for consumer in self.holders(node):
-                self.cloud.placement_api('DELETE',
-                                         f'/allocations/{consumer}')
+            self.take_holds(node)
         refused = self.boot()
         server = self.settled(refused)
         self.assertEqual('ERROR', server['status'])
         self.assertEqual({}, self.allocations(refused))
-        for node in self.nodes:
-            there = self.node(node)
-            self.assertEqual(('available', None), (
-                there['provision_state'], there['instance_uuid']))
-            self.assertEqual([], self.holders(node))
+        self.assert_untouched(*self.nodes)
+        self.assertEqual([], [each for node in self.nodes
+                              for each in self.holders(node)])
         status, found = self.audit('--everything')
         self.assertEqual((1, {'hold_missing'}), (status, {
             each['kind'] for each in found['differences']}))
@@ -114,8 +110,7 @@ class TestHolds(base.TestCase):
             self) -> None:
         node = self.nodes[0]
         self.reserve(node)
-        for consumer in self.holders(node):
-            self.cloud.placement_api('DELETE', f'/allocations/{consumer}')
+        self.take_holds(node)
         refused = self.boot(
             person=base.ADMIN, availability_zone=(
                 f'nova:{self.cloud.compute.host}:{node}'))

@@ -21,7 +21,6 @@ import os
 import re
 import shutil
 import tempfile
-import time
 from typing import Any
 import urllib.parse
 
@@ -30,6 +29,7 @@ from playwright import sync_api
 import testtools
 from testtools import content
 
+from tests import waiting
 from tests.real import forked_ironic
 from tools import enrolment
 
@@ -38,9 +38,6 @@ CHROMIUM = os.environ.get('IRONIC_RESERVATIONS_CHROMIUM', '/usr/bin/chromium')
 FLAGS = ('--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
           '--disable-background-networking', '--disable-component-update',
           '--disable-sync')
-#: How long hosts may take to be taken back, in seconds, on a machine that has
-#: other things to do.
-_BACK_WITHIN = 240
 _HOME = '/reservation/calendar/'
 _VERSIONED = {'X-OpenStack-Ironic-API-Version': 'latest'}
 
@@ -141,10 +138,7 @@ class Service:
                     if each['state'] != 'over']
         for ident in left():
             self.ask('DELETE', f'maintenances/{ident}')
-        deadline = time.monotonic() + _BACK_WITHIN
-        while left():
-            assert time.monotonic() < deadline, left()
-            time.sleep(0.2)
+        waiting.until(lambda: not left(), left)
 
     def leases(self) -> dict[str, dict[str, Any]]:
         """Return the leases by their names."""
@@ -163,10 +157,7 @@ class Service:
         """End all leases, and wait until their hosts are back."""
         for lease in self._all_leases():
             self.ask('DELETE', f'leases/{lease["id"]}')
-        deadline = time.monotonic() + _BACK_WITHIN
-        while self.leases():
-            assert time.monotonic() < deadline, self.leases()
-            time.sleep(0.2)
+        waiting.until(lambda: not self.leases(), self.leases)
 
 
 def written(date: datetime.datetime) -> str:
@@ -356,10 +347,7 @@ class BrowserCase(Browsing):
 
         NOTE: wait_for_function asks in the page, whose policy may refuse it.
         """
-        deadline = time.monotonic() + _BACK_WITHIN
-        while not self._holds(expression):
-            assert time.monotonic() < deadline, expression
-            time.sleep(0.1)
+        waiting.until(lambda: self._holds(expression), lambda: expression)
 
     def _holds(self, expression: str) -> bool:
         try:

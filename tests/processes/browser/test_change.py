@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import datetime
 import re
-import time
 
 from playwright import sync_api
 from testtools import matchers
 
+from tests import waiting
 from tests.processes.browser import base
 
 expect = sync_api.expect
@@ -402,12 +402,8 @@ class ChangeTestCase(base.BrowserCase):
 
     def wait_until_active(self, name):
         """Wait until a lease has started."""
-        deadline = time.monotonic() + 120
-        while time.monotonic() < deadline:
-            if self.service.leases()[name]['status'] == 'ACTIVE':
-                return
-            time.sleep(0.2)
-        self.fail(f'{name} has not started')
+        waiting.until(lambda: self.service.leases()[name]['status']
+                      == 'ACTIVE')
 
     def test_ended_now(self):
         lease = self.service.lease(0, 12, name='training')

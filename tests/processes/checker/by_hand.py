@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import datetime
 import itertools
 from typing import Any
@@ -61,14 +62,27 @@ def about(uuid: str, op: str, method: str, sent: float, status: int | None,
                  **more)
 
 
-def lease(ident: str, until: float, *nodes: str,
-          status: str = 'ACTIVE') -> dict[str, Any]:
-    """Make the body of an answer."""
+def lease(ident: str, until: float, *nodes: str, status: str = 'ACTIVE',
+          state: str = 'bound', of: Mapping[str, Any] | None = None,
+          **more: Any) -> dict[str, Any]:
+    """Make the body of an answer.
+
+    :param state: of the nodes.
+    :param of: what else is shown of the reservation.
+    :param more: what else is shown of the lease.
+    """
     return {'lease': {
         'id': ident, 'status': status, 'end_date': date(until)[:26],
-        'degraded': False,
-        'reservations': [{'id': f'{ident}-proof', 'nodes': [
-            {'uuid': node, 'state': 'bound'} for node in nodes]}]}}
+        'degraded': False, 'reservations': [{
+            'id': f'{ident}-proof', **(of or {}), 'nodes': [
+                {'uuid': node, 'state': state} for node in nodes]}], **more}}
+
+
+def leased_by_key(ident: str, sent: float) -> history.Exchange:
+    """Make the exchange that asks for a lease with a key, always the same."""
+    return asked('lease', 'POST', '/v1/leases', sent, 201,
+                 lease(ident, 100, status='PENDING', name='mine'), key='k',
+                 body={'name': 'mine'})
 
 
 def shown(ident: str, sent: float, until: float, *nodes: str,

@@ -45,12 +45,9 @@ def shown(end: float = 100, *nodes: str,
           status: str = 'ACTIVE') -> history.Exchange:
     """Make the exchange that shows a lease."""
     return by_hand.asked(
-        'show-lease', 'GET', '/v1/leases/l', 20, 200, {'lease': {
-            'id': 'l', 'status': status, 'start_date': date(10),
-            'end_date': date(end), 'reservations': [{
-                'id': 'r', 'resource_type': 'physical:host',
-                'nodes': [{'uuid': node, 'state': 'bound'}
-                          for node in nodes or 'n']}]}})
+        'show-lease', 'GET', '/v1/leases/l', 20, 200, by_hand.lease(
+            'l', end, *nodes or 'n', status=status, start_date=date(10),
+            of={'resource_type': 'physical:host'}))
 
 
 GRANTED = entry(1, None, terms())

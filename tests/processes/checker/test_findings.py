@@ -287,10 +287,9 @@ class BadTestCase(unittest.TestCase):
 
     def test_lease_that_an_operator_is_shown_is_its_projects(self) -> None:
         """Its lessee, written once more, is no other's."""
-        there = lease('l', 100, N)
-        there['lease'] |= {
-            'project_id': 'p', 'start_date': date(0)[:26],
-            'created_at': date(0)[:19].replace('T', ' '), 'updated_at': None}
+        there = lease('l', 100, N, project_id='p', start_date=date(0)[:26],
+                      created_at=date(0)[:19].replace('T', ' '),
+                      updated_at=None)
         mine = asked('audit', 'GET', '/v1/leases', 10, 200,
                      {'leases': [there['lease']]}, project=None)
         for lessee, wrong in (('p', 0), ('q', 1)):
@@ -400,12 +399,11 @@ class BadTestCase(unittest.TestCase):
                     vcpus: int = 0, state: str = 'planned', made: int = 0,
                     changed: int = 0, status: str = 'PENDING'
                     ) -> dict[str, Any]:
-            return {'id': ident, 'status': status,
-                    'created_at': date(made)[:19].replace('T', ' '),
-                    'updated_at': date(changed)[:19].replace('T', ' '),
-                    'start_date': date(begin), 'end_date': date(end),
-                    'reservations': [{'vcpus': vcpus, 'nodes': [
-                        {'uuid': node, 'state': state}]}]}
+            return lease(
+                ident, end, node, status=status, state=state,
+                of={'vcpus': vcpus}, start_date=date(begin),
+                created_at=date(made)[:19].replace('T', ' '),
+                updated_at=date(changed)[:19].replace('T', ' '))['lease']
         here: dict[str, Any] = {'capacities': {M: {'VCPU': 16}}}
         for name, wrong, leases in (
                 ('after each other', [], (planned('k', 10, 20, N),
@@ -439,10 +437,6 @@ class BadTestCase(unittest.TestCase):
 
     def test_made_twice(self) -> None:
         """One key, two leases, whoever is shown them."""
-        def made(ident: str, sent: float) -> history.Exchange:
-            answer = lease(ident, 100, status='PENDING')
-            answer['lease']['name'] = 'mine'
-            return asked('lease', 'POST', '/v1/leases', sent, 201, answer,
-                         key='k', body={'name': 'mine'})
+        made = by_hand.leased_by_key
         self.assertEqual([], judged(made('l', 1), made('l', 2)))
         self.assertEqual(['made twice'], judged(made('l', 1), made('m', 2)))

@@ -14,15 +14,12 @@
 
 from __future__ import annotations
 
-from typing import Any
 import unittest
 
 from tests.processes.checker import by_hand
 from tests.processes.checker import history
 
 about = by_hand.about
-asked = by_hand.asked
-lease = by_hand.lease
 reserved = by_hand.reserved
 #: What was committed from 40 to 50 is lost.
 _BACK = {'fault': 'lose-replica', 'at': 55.0, 'since': 40.0, 'until': 50.0}
@@ -63,15 +60,11 @@ class GoneTestCase(unittest.TestCase):
                     reserved('w', others, 100, who='other')))
 
     def test_what_is_remembered_of_a_lost_promise_is_no_more(self) -> None:
-        def made(ident: str, sent: float) -> history.Exchange:
-            answer: Any = lease(ident, 100, status='PENDING')
-            answer['lease']['name'] = 'mine'
-            return asked('lease', 'POST', '/v1/leases', sent, 201, answer,
-                         key='k', body={'name': 'mine'})
         for name, first, second, wrong in (
                 ('its key was lost', 45, 60, []),
                 ('found before', 20, 30, ['made twice']),
                 ('made afterwards', 60, 61, ['made twice'])):
             with self.subTest(name):
                 self.assertEqual((['made twice'], wrong), judged(
-                    made(_L, first), made(_M, second)))
+                    by_hand.leased_by_key(_L, first),
+                    by_hand.leased_by_key(_M, second)))

@@ -34,13 +34,12 @@ def lease(ident: str, start: float, end: float, *nodes: str,
           properties: str = GOLD, project: str = 'p', made: float = 0,
           status: str = 'PENDING') -> dict[str, Any]:
     """Make what an answer shows of a lease."""
-    return {'id': ident, 'status': status, 'project_id': project,
-            'start_date': date(start), 'end_date': date(end)[:26],
-            'created_at': date(made)[:19], 'degraded': False,
-            'reservations': [{
-                'id': f'{ident}-proof', 'resource_type': 'physical:host',
-                'resource_properties': properties, 'nodes': [
-                    {'uuid': node, 'state': 'planned'} for node in nodes]}]}
+    return by_hand.lease(
+        ident, end, *nodes, status=status, state='planned',
+        project_id=project, start_date=date(start),
+        created_at=date(made)[:19], of={
+            'resource_type': 'physical:host',
+            'resource_properties': properties})['lease']
 
 
 def audit(sent: float, *leases: dict[str, Any]) -> history.Exchange:

@@ -44,12 +44,10 @@ def leased(sent: float, start: float, end: float, status: str = 'PENDING',
            degraded: bool = False, node: str = N, made: float = 11
            ) -> history.Exchange:
     """Make the exchange that shows a lease of a node."""
-    return asked('audit', 'GET', '/v1/leases', sent, 200, {'leases': [{
-        'id': 'l', 'status': status, 'degraded': degraded,
-        'created_at': date(made), 'start_date': date(start),
-        'end_date': date(end),
-        'reservations': [{'id': 'r', 'nodes': [
-            {'uuid': node, 'state': 'planned'}]}]}]})
+    return asked('audit', 'GET', '/v1/leases', sent, 200, {'leases': [
+        by_hand.lease('l', end, node, status=status, state='planned',
+                      degraded=degraded, created_at=date(made),
+                      start_date=date(start))['lease']]})
 
 
 class WindowsTestCase(unittest.TestCase):

@@ -23,13 +23,13 @@ import pathlib
 import signal
 import subprocess
 import sys
-import time
 
 import fixtures
 import requests
 import testtools
 
 from ironic_reservations.features.placement.holds import consumers
+from tests import waiting
 from tests import world
 from tools import calendar_leases
 from tools import demo as demonstration
@@ -118,10 +118,8 @@ class KeepTest(testtools.TestCase):
         self.assertEqual(0, demo.wait(ENDS_WITHIN))
         self.assertEqual([], [*pathlib.Path(folder).iterdir()])
         self.assertRaises(requests.ConnectionError, requests.get, page)
-        deadline = time.monotonic() + ENDS_WITHIN
-        while left := _at_work_in(folder):
-            self.assertLess(time.monotonic(), deadline, left)
-            time.sleep(0.05)
+        waiting.until(lambda: not _at_work_in(folder),
+                      lambda: _at_work_in(folder))
 
 
 def _at_work_in(folder):

@@ -15,9 +15,9 @@
 from __future__ import annotations
 
 import sys
-import time
 import uuid
 
+from tests import waiting
 from tests.inprocess.client import base
 
 SCRIPT = base.EXAMPLES / 'leases.sh'
@@ -43,10 +43,9 @@ class LeasesTest(base.ClientTestCase):
             self.assertIn(f'{node.name} ({node.uuid}) active', done.stdout)
         # NOTE: the end of a lease undeploys; the service does that in the
         # background.
-        deadline = time.monotonic() + base.TIMEOUT
-        while self.provision_state(nodes[0]) != 'available':
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.5)
+        waiting.until(
+            lambda: self.provision_state(nodes[0]) == 'available',
+            within=base.TIMEOUT)
 
     def test_ironicclient(self):
         """An offer is posted unchanged, and accepted."""

@@ -15,8 +15,8 @@
 from __future__ import annotations
 
 import re
-import time
 
+from tests import waiting
 from tests.inprocess.client import base
 
 SCRIPT = base.EXAMPLES / 'maintenance.sh'
@@ -59,27 +59,24 @@ class MaintenanceTest(base.ClientTestCase):
         """Enroll nodes, and wait until a window would have all of them."""
         nodes = self.ironic.enroll(count, prefix=resource_class,
                                    resource_class=resource_class)
-        deadline = time.monotonic() + base.TIMEOUT
-        known, answer = (), None
-        while len(known) != count:
-            self.assertLess(time.monotonic(), deadline, answer)
-            answer = self.ironic.session.post(
+
+        def tried():
+            return self.ironic.session.post(
                 f'{self.ironic.url}/v1/maintenances?dry_run=true',
                 json={'name': 'firmware', 'resource_class': resource_class,
                       'ends_at': '2999-01-01T00:00:00Z'},
                 headers={'OpenStack-API-Version':
                          'baremetal-reservation latest'},
                 timeout=base.TIMEOUT).json()
-            # NOTE: it is refused while no node of the class is known.
-            known = answer.get('maintenance', {}).get('nodes', ())
+        # NOTE: it is refused while no node of the class is known.
+        waiting.until(lambda: count == len(tried().get(
+            'maintenance', {}).get('nodes', ())), tried, within=base.TIMEOUT)
         return nodes
 
     def wait_for(self, window, states):
         """Wait until the nodes of a window are in some states."""
-        deadline = time.monotonic() + base.TIMEOUT
-        found = None
-        while found != states:
-            self.assertLess(time.monotonic(), deadline, found)
-            found = {each['node_uuid']: each['state'] for each in self.json_of(
+        def found():
+            return {each['node_uuid']: each['state'] for each in self.json_of(
                 'baremetal', 'reservation', 'maintenance', 'show',
                 window)['nodes']}
+        waiting.until(lambda: found() == states, found, within=base.TIMEOUT)

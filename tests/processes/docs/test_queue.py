@@ -14,9 +14,7 @@
 
 from __future__ import annotations
 
-import json
-import time
-
+from tests import waiting
 from tests.inprocess.client import base
 
 SCRIPT = base.EXAMPLES / 'queue.sh'
@@ -39,12 +37,9 @@ class QueueTest(base.ClientTestCase):
                              '+1d', '--duration', '2h', '--queue')
         self.assertTrue(other['queued'])
         self.command(*lease, 'delete', 'one')
-        deadline = time.monotonic() + base.TIMEOUT
-        shown = other
-        while shown['queued']:
-            self.assertLess(time.monotonic(), deadline, json.dumps(shown))
-            time.sleep(0.5)
-            shown = self.json_of(*lease, 'show', 'other')
+        shown = waiting.until(lambda: (
+            not (found := self.json_of(*lease, 'show', 'other'))['queued']
+            and found), within=base.TIMEOUT)
         self.assertLess(shown['promised_start'], other['promised_start'])
         self.assertEqual(shown['promised_start'], shown['start_date'])
         self.command(*lease, 'delete', 'other')

@@ -145,6 +145,20 @@ class DriverTestCase(base.GuardTestCase):
         """Delete a server."""
         self.driver.destroy(server._context, server, model.NetworkInfo())
 
+    def named(self, node: str, ident: str, project: str = ONE) -> Any:
+        """Return a server with the hint."""
+        server = nova_process.server(node, project)
+        self.nova.hints[server.uuid] = {'reservation': [ident]}
+        return server
+
+    def assert_refused(self, server: Any, *words: str) -> None:
+        """Nova tries the next node, is told why, and leaves this one alone."""
+        refused = self.assertRaises(exception.ComputeResourcesUnavailable,
+                                    self.boot, server)
+        for each in words:
+            self.assertIn(each, str(refused))
+        self.assert_untouched(server.node)
+
     def is_free(self, node: str) -> bool:
         """Tell whether nothing is left of a server."""
         self.wait_for(
@@ -188,11 +202,7 @@ class ReservedTest(DriverTestCase):
         node = self.make_node()
         theirs = self.reserve_as_tenant(node)
         server = nova_process.server(node)
-        refused = self.assertRaises(exception.ComputeResourcesUnavailable,
-                                    self.boot, server)
-        self.assertIn(node, str(refused))
-        self.assertIn('is reserved until', str(refused))
-        self.assert_untouched(node)
+        self.assert_refused(server, node, 'is reserved until')
         self.assertEqual([theirs], [each['uuid'] for each
                                     in self.reservations(node=node)])
         self.assertEqual([], self.reservations(instance=server.uuid))
@@ -211,10 +221,7 @@ class ReservedTest(DriverTestCase):
             return proof
         self.useFixture(fixtures.MockPatchObject(
             self.driver, '_find_or_make', released_and_taken))
-        refused = self.assertRaises(exception.ComputeResourcesUnavailable,
-                                    self.boot, server)
-        self.assertIn('reservation.proof_invalid', str(refused))
-        self.assert_untouched(node)
+        self.assert_refused(server, 'reservation.proof_invalid')
 
     def test_nova_compute_died_before_the_node_was_bound(self) -> None:
         """The next attempt has the same reservation."""
@@ -339,12 +346,6 @@ class ReservedTest(DriverTestCase):
 class NamedTest(DriverTestCase):
     """A server shows what its request has named."""
 
-    def named(self, node: str, ident: str) -> Any:
-        """Return a server with the hint."""
-        server = nova_process.server(node, ONE)
-        self.nova.hints[server.uuid] = {'reservation': [ident]}
-        return server
-
     def test_boots_into_the_reservation_that_it_names(self) -> None:
         """That is used, and over with the server; no other is made."""
         node = self.make_node()
@@ -362,30 +363,19 @@ class NamedTest(DriverTestCase):
     def test_reservation_of_another_node_is_refused(self) -> None:
         """The scheduler tries the next one."""
         named, node = self.make_node(), self.make_node()
-        server = self.named(node, self.reserve_as_tenant(named))
-        self.assertRaises(exception.ComputeResourcesUnavailable, self.boot,
-                          server)
-        self.assert_untouched(node)
+        self.assert_refused(self.named(node, self.reserve_as_tenant(named)))
 
     def test_hint_that_is_no_uuid_is_refused(self) -> None:
         """Nobody gets another node than the one that was asked for."""
-        node = self.make_node()
-        refused = self.assertRaises(
-            exception.ComputeResourcesUnavailable, self.boot,
-            self.named(node, 'mine\r\nX-Roles: admin'))
-        self.assertIn('not a uuid', str(refused))
-        self.assert_untouched(node)
+        self.assert_refused(self.named(
+            self.make_node(), 'mine\r\nX-Roles: admin'), 'not a uuid')
 
     def test_reservation_of_another_project_is_refused(self) -> None:
         """Nova may use the proofs of all projects, its tenants may not."""
         node = self.make_node()
-        server = nova_process.server(node, TWO)
-        self.nova.hints[server.uuid] = {
-            'reservation': [self.reserve_as_tenant(node)]}
-        refused = self.assertRaises(
-            exception.ComputeResourcesUnavailable, self.boot, server)
-        self.assertIn('reservation.proof_invalid', str(refused))
-        self.assert_untouched(node)
+        self.assert_refused(
+            self.named(node, self.reserve_as_tenant(node), TWO),
+            'reservation.proof_invalid')
 
     def test_failure_takes_the_server_off_again(self) -> None:
         """With the proof that was named."""
@@ -416,8 +406,15 @@ class LeasedTest(DriverTestCase):
         return nova_process.server(
             node, ONE, **{f'resources__{name}': '1'})
 
-    def assert_leased(self, node: str, ident: str) -> None:
-        """Assert that the lease has its node still."""
+    def check_life(self, server: Any, ident: str) -> None:
+        """The server needs no reservation; the lease has its node still."""
+        node = server.node
+        self.boot(server)
+        self.assertEqual('active', self.node(node)['provision_state'])
+        self.rebuild(server)
+        self.assertEqual([], self.reservations(instance=server.uuid))
+        self.delete(server)
+        self.assertTrue(self.is_free(node))
         allocation = self.send(
             'GET', f'/v1/os-hosts/{node}/allocation').document['allocation']
         self.assertEqual([ident], [
@@ -426,61 +423,34 @@ class LeasedTest(DriverTestCase):
     def test_server_of_the_flavor_of_a_lease(self) -> None:
         """Shows the lease from the beginning to the end, and keeps it."""
         node, ident = self.lease()
-        server = self.of_flavor(node, ident)
-        self.boot(server)
-        self.assertEqual('active', self.node(node)['provision_state'])
-        self.rebuild(server)
-        self.assertEqual([], self.reservations(instance=server.uuid))
-        self.delete(server)
-        self.assertTrue(self.is_free(node))
-        self.assert_leased(node, ident)
+        self.check_life(self.of_flavor(node, ident), ident)
 
     def test_server_of_the_project_of_the_lease(self) -> None:
         """With any flavor."""
         node, ident = self.lease()
-        server = nova_process.server(node, ONE)
-        self.boot(server)
-        self.rebuild(server)
-        self.assertEqual([], self.reservations(instance=server.uuid))
-        self.delete(server)
-        self.assertTrue(self.is_free(node))
-        self.assert_leased(node, ident)
+        self.check_life(nova_process.server(node, ONE), ident)
 
     def test_server_that_names_the_lease(self) -> None:
         """By the hint that a reservation has, too."""
         node, ident = self.lease()
-        server = nova_process.server(node, ONE)
-        self.nova.hints[server.uuid] = {'reservation': [ident]}
-        self.boot(server)
+        self.boot(self.named(node, ident))
         self.assertEqual('active', self.node(node)['provision_state'])
 
     def test_server_of_another_project_that_names_the_lease(self) -> None:
         """Nova may use the proofs of all projects, its tenants may not."""
-        node, ident = self.lease()
-        server = nova_process.server(node, TWO)
-        self.nova.hints[server.uuid] = {'reservation': [ident]}
-        refused = self.assertRaises(
-            exception.ComputeResourcesUnavailable, self.boot, server)
-        self.assertIn('reservation.proof_invalid', str(refused))
-        self.assert_untouched(node)
+        self.assert_refused(self.named(*self.lease(), TWO),
+                            'reservation.proof_invalid')
 
     def test_server_of_another_project_is_refused(self) -> None:
         """With the reason."""
         node, _ = self.lease()
-        refused = self.assertRaises(
-            exception.ComputeResourcesUnavailable, self.boot,
-            nova_process.server(node, TWO))
-        self.assertIn('is leased until', str(refused))
-        self.assert_untouched(node)
+        self.assert_refused(nova_process.server(node, TWO), 'is leased until')
 
     def test_flavor_of_another_lease_is_refused(self) -> None:
         """Nova may have scheduled it there all the same."""
         (node, _), (_, other) = self.lease(), self.lease()
-        refused = self.assertRaises(
-            exception.ComputeResourcesUnavailable, self.boot,
-            self.of_flavor(node, other))
-        self.assertIn('reservation.proof_invalid', str(refused))
-        self.assert_untouched(node)
+        self.assert_refused(self.of_flavor(node, other),
+                            'reservation.proof_invalid')
 
     def test_second_server_on_the_node_is_refused(self) -> None:
         """The lease has it once."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
+from typing import Any
 from unittest import mock
 
 import fixtures
@@ -32,15 +33,25 @@ from tests.unit.client import base
 from tests.unit.client import fake
 
 
-class ManagerTest(base.ClientTestCase):
-    """Each call becomes the right request."""
+class _Managed(base.ClientTestCase):
+    """Two nodes, and a client.
+
+    :cvar options: of the Ironic client.
+    """
+
+    options: dict[str, Any] = {}
 
     def setUp(self) -> None:
-        """Enroll two nodes."""
         super().setUp()
         self.one = self.service.node('one')
         self.two = self.service.node('two')
-        self.manager = reservation.ReservationManager(self.ironic())
+        self.manager = reservation.ReservationManager(
+            self.ironic(**self.options))
+
+
+class ManagerTest(_Managed):
+    """Each call becomes the right request."""
+
 
     def test_create_sends_only_what_was_given(self):
         """A server of version 1.0 would refuse keys that it does not know."""
@@ -135,21 +146,18 @@ class ManagerTest(base.ClientTestCase):
         self.assertEqual({}, self.service.reservations)
 
 
-class RefusalTest(base.ClientTestCase):
+class RefusalTest(_Managed):
     """A refusal is raised with its details, and at once."""
 
-    def setUp(self) -> None:
-        """Use a client that would wait between retries."""
-        super().setUp()
-        self.node = self.service.node('one')
-        self.manager = reservation.ReservationManager(
-            self.ironic(retry_interval=3600))
+    #: It would wait between retries.
+    options = {'retry_interval': 3600}
+
 
     def test_a_conflict_is_raised_at_once_with_its_reasons(self):
         """ironicclient would have tried six times."""
-        self.service.answers = [fake.refused(self.node)]
+        self.service.answers = [fake.refused(self.one)]
         error = self.assertRaises(exc.Conflict, self.manager.create,
-                                  base.INSTANCE, [self.node])
+                                  base.INSTANCE, [self.one])
         self.assertEqual(1, len(self.service.sent('POST')))
         self.assertIsInstance(error, errors.Conflict)
         self.assertEqual('reservation.no_node_available', error.code)
@@ -158,7 +166,7 @@ class RefusalTest(base.ClientTestCase):
             'None of the listed nodes can be reserved. '
             '[reservation.no_node_available] (HTTP 409) '
             '(Request-ID: req-fake)\n'
-            f'  node {self.node}: is in maintenance [maintenance]',
+            f'  node {self.one}: is in maintenance [maintenance]',
             str(error))
 
     def test_causes_that_are_counted_are_told_too(self):
@@ -178,7 +186,7 @@ class RefusalTest(base.ClientTestCase):
         self.manager = reservation.ReservationManager(
             self.ironic(retry_interval=0))
         self.service.answers = [service_errors.Contention('Try again.')] * 2
-        self.manager.create(base.INSTANCE, [self.node])
+        self.manager.create(base.INSTANCE, [self.one])
         self.assertEqual(3, len(self.service.sent('POST')))
 
     def test_retries_have_one_key_and_each_call_its_own(self):
@@ -187,8 +195,8 @@ class RefusalTest(base.ClientTestCase):
             self.ironic(retry_interval=0))
         self.service.answers = [service_errors.Contention('Try again.')] * 2
         for _ in range(2):
-            self.manager.create(base.INSTANCE, [self.node])
-        self.manager.create(base.INSTANCE, [self.node], key='mine')
+            self.manager.create(base.INSTANCE, [self.one])
+        self.manager.create(base.INSTANCE, [self.one], key='mine')
         keys = [each['key'] for each in self.service.sent('POST')]
         self.assertEqual(5, len(keys))
         self.assertEqual(1, len(set(keys[:3])))
@@ -213,26 +221,21 @@ class RefusalTest(base.ClientTestCase):
         self.assertIn('middleware', str(error))
 
 
-class WaitTest(base.ClientTestCase):
+class WaitTest(_Managed):
     """Waiting for a node continues only while it can help."""
 
-    def setUp(self) -> None:
-        """Enroll a node."""
-        super().setUp()
-        self.node = self.service.node('one')
-        self.manager = reservation.ReservationManager(self.ironic())
 
     def test_a_node_that_becomes_free_is_taken(self):
         """The node is taken after two refusals."""
-        self.service.answers = [fake.refused(self.node)] * 2
-        made = self.manager.create(base.INSTANCE, [self.node], wait=600)
-        self.assertEqual(self.node, made.node_uuid)
+        self.service.answers = [fake.refused(self.one)] * 2
+        made = self.manager.create(base.INSTANCE, [self.one], wait=600)
+        self.assertEqual(self.one, made.node_uuid)
         keys = [each['key'] for each in self.service.sent('POST')]
         self.assertEqual((3, 1), (len(keys), len(set(keys))))
 
     def test_the_last_refusal_tells_why_it_was_in_vain(self):
         """The error is more than a time-out."""
-        self.manager.create(base.OTHER_INSTANCE, [self.node])
+        self.manager.create(base.OTHER_INSTANCE, [self.one])
         # Each reading of the clock is a second after the previous one.
         pauses, seconds = [], itertools.count()
         self.useFixture(fixtures.MockPatchObject(
@@ -240,8 +243,8 @@ class WaitTest(base.ClientTestCase):
             (pauses.append, seconds.__next__)))
         error = self.assertRaises(
             errors.Conflict, self.manager.create, base.INSTANCE,
-            [self.node], wait=3)
-        self.assertIn(f'node {self.node}', str(error))
+            [self.one], wait=3)
+        self.assertIn(f'node {self.one}', str(error))
         self.assertEqual((4, 2), (len(self.service.sent('POST')),
                                   len(pauses)))
 
@@ -249,7 +252,7 @@ class WaitTest(base.ClientTestCase):
         """A uuid in use does not become free by waiting."""
         self.service.answers = [service_errors.UuidInUse('In use.')]
         self.assertRaises(exc.Conflict, self.manager.create, base.INSTANCE,
-                          [self.node], wait=600)
+                          [self.one], wait=600)
         self.assertEqual(1, len(self.service.sent('POST')))
 
 
@@ -308,15 +311,13 @@ class VersionTest(base.ClientTestCase):
         self.assertIsNone(self.service.requests[-1]['proof'])
 
 
-class DeployTest(base.ClientTestCase):
+class DeployTest(_Managed):
     """Only the deploy shows the proof."""
 
     def setUp(self) -> None:
         """Reserve a node."""
         super().setUp()
-        self.node = self.service.node('one')
-        self.manager = reservation.ReservationManager(self.ironic())
-        self.held = self.manager.create(base.INSTANCE, [self.node])
+        self.held = self.manager.create(base.INSTANCE, [self.one])
 
     def test_the_proof_is_shown(self):
         """The node becomes active, and the caller waits for it."""
@@ -329,7 +330,7 @@ class DeployTest(base.ClientTestCase):
             {'target': 'active', 'configdrive': {'meta_data': {}},
              'deploy_steps': [{'step': 'x'}]}, shown[0]['body'])
         self.assertEqual('active',
-                         self.service.nodes[self.node]['provision_state'])
+                         self.service.nodes[self.one]['provision_state'])
 
     def test_a_locked_node_is_tried_again(self):
         """Ironic's own 409 is temporary, as for ``baremetal node deploy``."""
@@ -341,7 +342,7 @@ class DeployTest(base.ClientTestCase):
         """The error has the code of the guard."""
         nodes = reservation.with_proof(self.ironic(), base.UNKNOWN)
         error = self.assertRaises(
-            exc.Forbidden, nodes.set_provision_state, self.node, 'active')
+            exc.Forbidden, nodes.set_provision_state, self.one, 'active')
         self.assertEqual('reservation.proof_required', error.code)
         self.assertEqual(1, len(self.service.sent('PUT')))
 

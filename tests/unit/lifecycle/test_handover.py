@@ -56,6 +56,15 @@ class HandoverTest(testtools.TestCase):
             dataclasses.replace(lent, node={**_FIELDS, **(now or {})},
                                 vifs=vifs, **(below or {})))
 
+    def assert_kept(self, words, *known, **more):
+        """The node waits for the operator, who is told why."""
+        step = self._next(*known, **more)
+        self.assertEqual((ACT.WAIT, True), (step.act, step.flag))
+        self.assertIn(words, step.why)
+
+    def assert_released(self, *known, **more):
+        self.assertIs(ACT.RELEASE, self._next(*known, **more).act)
+
     def test_port_was_left_bound_in_neutron(self):
         """Ironic unbinds it only if the node is available or deployed."""
         def paths(*known, **more):
@@ -78,9 +87,8 @@ class HandoverTest(testtools.TestCase):
             step = self._next(['/extra/a'], now=now)
             self.assertEqual((ACT.MANAGE, PHASE.MANAGED),
                              (step.act, step.phase))
-        self.assertIs(ACT.RELEASE, self._next(
-            ['/extra/a'], PHASE.PROVIDED).act)
-        self.assertIs(ACT.RELEASE, self._next([], dirty=False).act)
+        self.assert_released(['/extra/a'], PHASE.PROVIDED)
+        self.assert_released([], dirty=False)
 
     def test_unknown_value_keeps_no_instance_running(self):
         """One refused setting kept the node deployed for ever."""
@@ -88,11 +96,9 @@ class HandoverTest(testtools.TestCase):
         self.assertIs(ACT.UNDEPLOY, self._next(
             ['boot_mode'], now=now, provision_state='active').act)
         self.assertIs(ACT.MANAGE, self._next(['boot_mode'], now=now).act)
-        step = self._next(['boot_mode'], PHASE.PROVIDED, now=now)
-        self.assertEqual((ACT.WAIT, True), (step.act, step.flag))
-        self.assertIn('boot_mode', step.why)
-        self.assertIs(ACT.RELEASE, self._next(
-            ['boot_mode'], PHASE.PROVIDED, now=now, maintenance=True).act)
+        self.assert_kept('boot_mode', ['boot_mode'], PHASE.PROVIDED, now=now)
+        self.assert_released(['boot_mode'], PHASE.PROVIDED, now=now,
+                             maintenance=True)
 
     def test_boot_mode_is_set_back(self):
         lent = dataclasses.replace(_LENT, node={
@@ -115,14 +121,12 @@ class HandoverTest(testtools.TestCase):
                            'boot_device')],
                          [(each.method, each.path, each.body, each.cleared)
                           for each in step.corrections])
-        self.assertIs(ACT.RELEASE, self._next(
-            ['boot_device'], PHASE.PROVIDED).act)
+        self.assert_released(['boot_device'], PHASE.PROVIDED)
 
     def test_boot_device_that_nobody_knew_keeps_the_node(self):
         lent = dataclasses.replace(_LENT, parts={'boot_device': None})
-        step = self._next(['boot_device'], PHASE.PROVIDED, lent=lent)
-        self.assertEqual((ACT.WAIT, True), (step.act, step.flag))
-        self.assertIn('boot device', step.why)
+        self.assert_kept('boot device', ['boot_device'], PHASE.PROVIDED,
+                         lent=lent)
 
     def _ports(self, acts, ports, groups):
         step = self._next(acts, PHASE.MANAGED, provision_state='manageable',
@@ -170,11 +174,10 @@ class HandoverTest(testtools.TestCase):
         for phase in (PHASE.LENT, PHASE.UNDEPLOYED):
             self.assertIs(ACT.MANAGE, self._next(
                 ['/properties'], phase, dirty=False, now=now).act)
-        step = self._next(['/properties'], PHASE.PROVIDED, now=now)
-        self.assertEqual((ACT.WAIT, True), (step.act, step.flag))
-        self.assertIn('its properties did not stay', step.why)
-        self.assertIs(ACT.RELEASE, self._next(
-            ['/properties'], PHASE.PROVIDED, now=now, maintenance=True).act)
+        self.assert_kept('its properties did not stay', ['/properties'],
+                         PHASE.PROVIDED, now=now)
+        self.assert_released(['/properties'], PHASE.PROVIDED, now=now,
+                             maintenance=True)
 
     def test_network_data_that_were_empty_are_removed(self):
         """Ironic refuses to write them so, and the node was never free."""
@@ -202,9 +205,8 @@ class HandoverTest(testtools.TestCase):
     def test_field_that_ironic_shows_empty_is_as_it_was(self):
         lent = dataclasses.replace(_LENT, node={**_FIELDS,
                                                 'network_data': None})
-        self.assertIs(ACT.RELEASE, self._next(
-            ['/network_data'], PHASE.PROVIDED, lent=lent,
-            now={'network_data': {}}).act)
+        self.assert_released(['/network_data'], PHASE.PROVIDED, lent=lent,
+                             now={'network_data': {}})
 
     def test_what_an_inspection_found_stayed(self):
         """A holder could have one begun, and tell it anything."""
@@ -222,24 +224,19 @@ class HandoverTest(testtools.TestCase):
                 ('BIOS', {}, {'bios': {'vt': 'off'}}),
                 ('firmware', {}, {'firmware': {'bmc': '2'}}),
                 ('RAID', {'raid_config': {'a': 1}}, {})):
-            step = self._next(
-                ['clean', 'steps'], PHASE.PROVIDED, now=now,
+            self.assert_kept(
+                what, ['clean', 'steps'], PHASE.PROVIDED, now=now,
                 below={'parts': {**_LENT.parts, **parts}})
-            self.assertEqual((ACT.WAIT, True), (step.act, step.flag), what)
-            self.assertIn(what, step.why)
-        self.assertIs(ACT.RELEASE, self._next(
-            ['clean', 'steps'], PHASE.PROVIDED).act)
+        self.assert_released(['clean', 'steps'], PHASE.PROVIDED)
 
     def test_steps_that_left_traces_in_the_bmc_freed_the_node(self):
         """Raw IPMI can add a user; no document of Ironic shows it."""
         for act in (handovers.UNKNOWN_STEPS, handovers.steps_of('firmware')):
-            step = self._next(['manage', 'clean', handovers.STEPS, act],
-                              PHASE.PROVIDED)
-            self.assertEqual((ACT.WAIT, True), (step.act, step.flag), act)
-            self.assertIn('steps of its holder may have changed', step.why)
+            self.assert_kept('steps of its holder may have changed', [
+                'manage', 'clean', handovers.STEPS, act], PHASE.PROVIDED)
         for act in map(handovers.steps_of, ('bios', 'raid')):
-            self.assertIs(ACT.RELEASE, self._next(
-                ['clean', handovers.STEPS, act], PHASE.PROVIDED).act)
+            self.assert_released(['clean', handovers.STEPS, act],
+                                 PHASE.PROVIDED)
 
     def test_target_of_the_raid_stayed(self):
         step = self._next(['raid'], PHASE.PROVIDED,
@@ -269,16 +266,13 @@ class HandoverTest(testtools.TestCase):
     def test_retired_node_is_left_to_the_operator(self):
         """Ironic never provides such a node, and its lease waited for ever."""
         for phase in (PHASE.MANAGED, PHASE.PROVIDED):
-            self.assertIs(ACT.RELEASE, self._next(
-                ['power'], phase, provision_state='manageable',
-                retired=True).act)
+            self.assert_released(['power'], phase, retired=True,
+                                 provision_state='manageable')
 
     def test_maintenance_keeps_only_what_is_to_be_done(self):
         self.assertIs(ACT.WAIT, self._next(['power'], maintenance=True).act)
-        self.assertIs(ACT.RELEASE, self._next(
-            ['power'], PHASE.PROVIDED, maintenance=True).act)
-        self.assertIs(ACT.RELEASE, self._next(
-            ['power'], dirty=False, maintenance=True).act)
+        self.assert_released(['power'], PHASE.PROVIDED, maintenance=True)
+        self.assert_released(['power'], dirty=False, maintenance=True)
         step = self._next(['/extra/a'], dirty=False, maintenance=True,
                           now={'extra': {'a': 1}})
         self.assertEqual((ACT.AGAIN, 1), (step.act, len(step.corrections)))
@@ -311,8 +305,8 @@ class HandoverTest(testtools.TestCase):
         step = self._next(['clean'], PHASE.PROVIDED, **failed)
         self.assertEqual((ACT.WAIT, PHASE.FAILED, True),
                          (step.act, step.phase, step.flag))
-        self.assertIs(ACT.RELEASE, self._next(
-            ['clean'], PHASE.FAILED, provision_state='manageable').act)
+        self.assert_released(['clean'], PHASE.FAILED,
+                             provision_state='manageable')
 
     def test_hold_of_the_holder_is_aborted(self):
         for state in ('clean hold', 'inspect wait'):
@@ -320,5 +314,4 @@ class HandoverTest(testtools.TestCase):
                 ['manage', 'clean'], provision_state=state).act, state)
 
     def test_operator_who_manages_it_keeps_it(self):
-        self.assertIs(ACT.RELEASE, self._next(
-            ['power'], provision_state='manageable').act)
+        self.assert_released(['power'], provision_state='manageable')

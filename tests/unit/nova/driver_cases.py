@@ -61,6 +61,13 @@ class ServiceTestCase(testtools.TestCase):
             exception.ComputeResourcesUnavailable,
             self.driver.prepare_for_spawn, self.server))
 
+    def assert_refused(self, *words: str) -> None:
+        """Preparing the server fails with these words; nothing is bound."""
+        why = self.refused()
+        for each in words:
+            self.assertIn(each, why)
+        self.assertEqual([], self.ironic.sent('PATCH'))
+
     def held(self) -> dict[str, Any]:
         """Return the only reservation."""
         only, = self.ironic.reservations.values()
@@ -132,14 +139,10 @@ class RefusedTest(ServiceTestCase):
     def test_why_the_node_cannot_be_had(self) -> None:
         """The reason is in the words of the service, with the code."""
         self.ironic.answers = [fake.refused(self.nodes[0])]
-        why = self.refused()
-        self.assertIn(self.nodes[0], why)
-        self.assertIn('is in maintenance', why)
-        self.assertIn('[reservation.no_node_available]', why)
         # Nova shows users little more than this number of characters.
-        self.assertIn(f'resources: node {self.nodes[0]} is in maintenance',
-                      why)
-        self.assertEqual([], self.ironic.sent('PATCH'))
+        self.assert_refused(
+            f'resources: node {self.nodes[0]} is in maintenance',
+            '[reservation.no_node_available]')
 
     def test_unavailable_for_a_moment(self) -> None:
         """The request is repeated without an error."""
@@ -151,8 +154,7 @@ class RefusedTest(ServiceTestCase):
     def test_unavailable(self) -> None:
         """The error is in the words of the service."""
         self.ironic.answers = [DOWN]
-        self.assertIn('[service.database_unavailable]', self.refused())
-        self.assertEqual([], self.ironic.sent('PATCH'))
+        self.assert_refused('[service.database_unavailable]')
 
     def test_conflict_is_not_asked_again(self) -> None:
         """A retry would not change the conflict."""
@@ -164,24 +166,20 @@ class RefusedTest(ServiceTestCase):
     def test_ironic_without_reservations(self) -> None:
         """The error names the option for the operator."""
         self.ironic.served = False
-        why = self.refused()
-        self.assertIn('[api] middleware', why)
-        self.assertIn('ironic.IronicDriver', why)
+        self.assert_refused('[api] middleware', 'ironic.IronicDriver')
 
     def test_user_without_the_role(self) -> None:
         """The error names the rule of the service."""
         self.ironic.answers = [errors.Forbidden(
             'The policy baremetal:reservation:create does not let you.')]
-        self.assertIn('[identity.forbidden]', self.refused())
+        self.assert_refused('[identity.forbidden]')
 
     def test_nobody_there(self) -> None:
         """The connection fails after it has worked before."""
         connection = self.driver.ironic_connection
         self.useFixture(fixtures.MockPatchObject(
             connection, 'endpoint_override', 'http://127.0.0.1:1'))
-        why = self.refused()
-        self.assertIn('do not answer', why)
-        self.assertIn('try again', why)
+        self.assert_refused('do not answer', 'try again')
 
     def test_answer_that_nobody_can_read(self) -> None:
         """A proxy gives the answer."""

@@ -44,36 +44,48 @@ SHARED_ALONE = dataclasses.replace(ALONE, eject=20_000)
 NONE_PINNED = frozenset()
 
 
-class TestWholeHosts(testtools.TestCase):
+def _whole(case):
+    """Tell whether all hosts are nodes of Ironic, and had as a whole."""
+    return not any(case.capacities) and all(
+        each.amounts is None for each in (*case.there, *case.demands))
 
-    @examples.settings(400)
-    @hypothesis.given(oracle.cases())
+
+def _alone(case):
+    """Plan a case by ejection alone."""
+    return planning.plan(case.timeline, case.demands,
+                         ALONE if _whole(case) else SHARED_ALONE)
+
+
+class TestPlans(testtools.TestCase):
+    """The cases have nodes of Ironic, compute hosts, or both together."""
+
+    @examples.settings(700)
+    @hypothesis.given(oracle.cases() | oracle.shared_cases())
     def test_what_is_found_can_be_assigned(self, case):
-        answer = planning.plan(case.timeline, case.demands, ALONE)
+        answer = _alone(case)
         if isinstance(answer, plans.Refusal):
-            self.assertFalse(answer.cause.proved)
+            self.assertFalse(_whole(case) and answer.cause.proved)
             return
         self.assertTrue(oracle.exists(
             case, [len(row) for row in answer.granted]))
-        self.assertEqual([], checker.faults(
-            case.there, case.demands, answer.timeline.promised(),
-            case.capacities))
+        self.assertEqual([], checker.wrong(case, answer.timeline))
 
-    @examples.settings(150)
-    @hypothesis.given(oracle.crowds())
-    def test_what_has_begun_stays_in_a_crowd(self, case):
-        answer = planning.plan(case.timeline, case.demands, ALONE)
+    @examples.settings(250)
+    @hypothesis.given(oracle.crowds() | oracle.shared_cases(
+        hosts=5, most=14, demands=3))
+    def test_what_is_found_in_a_crowd_has_room(self, case):
+        answer = _alone(case)
         hypothesis.assume(isinstance(answer, plans.Plan))
-        self.assertEqual([], checker.faults(
-            case.there, case.demands, answer.timeline.promised(),
-            case.capacities))
+        self.assertEqual([], checker.wrong(case, answer.timeline))
 
-    @examples.settings(100)
-    @hypothesis.given(oracle.cases())
+    @examples.settings(200)
+    @hypothesis.given(oracle.cases() | oracle.shared_cases())
     def test_one_snapshot_has_one_plan(self, case):
-        first, second = (planning.plan(case.timeline, case.demands, ALONE)
-                         for _ in range(2))
-        self.assertEqual(first, second)
+        self.assertEqual(_alone(case), _alone(case))
+
+
+class TestWholeHosts(testtools.TestCase):
+
 
     @examples.settings(100)
     @hypothesis.given(oracle.cases(demands=1))
@@ -179,38 +191,6 @@ def _packing(seed):
 
 class TestSharedHosts(testtools.TestCase):
 
-    @examples.settings(300)
-    @hypothesis.given(oracle.shared_cases())
-    def test_what_is_found_has_room(self, case):
-        answer = planning.plan(case.timeline, case.demands, SHARED_ALONE)
-        if isinstance(answer, plans.Refusal):
-            return
-        self.assertTrue(oracle.exists(
-            case, [len(row) for row in answer.granted]))
-        self.assertEqual([], checker.faults(
-            case.there, case.demands, answer.timeline.promised(),
-            case.capacities))
-        self.assertTrue(oracle.sound(
-            case.capacities, list(answer.timeline.promised())))
-
-    @examples.settings(100)
-    @hypothesis.given(oracle.shared_cases(hosts=5, most=14, demands=3))
-    def test_what_is_found_in_a_crowd_has_room(self, case):
-        answer = planning.plan(case.timeline, case.demands, SHARED_ALONE)
-        hypothesis.assume(isinstance(answer, plans.Plan))
-        self.assertEqual([], checker.faults(
-            case.there, case.demands, answer.timeline.promised(),
-            case.capacities))
-        self.assertTrue(oracle.sound(
-            case.capacities, list(answer.timeline.promised())))
-
-    @examples.settings(100)
-    @hypothesis.given(oracle.shared_cases())
-    def test_one_snapshot_has_one_plan(self, case):
-        first, second = (
-            planning.plan(case.timeline, case.demands, SHARED_ALONE)
-            for _ in range(2))
-        self.assertEqual(first, second)
 
     @examples.settings(200)
     @hypothesis.given(oracle.shared_cases(hosts=3, most=8, demands=1))

@@ -62,9 +62,7 @@ class TestOneMove(testtools.TestCase):
         self.assertEqual(oracle.exists(case, [1]), found)
         after = draft.timeline()
         if found:
-            self.assertEqual([], checker.faults(
-                case.there, case.demands, after.promised(),
-                case.capacities))
+            self.assertEqual([], checker.wrong(case, after))
         else:
             self.assertEqual(case.timeline.rows, after.rows)
 
