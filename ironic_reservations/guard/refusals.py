@@ -44,12 +44,15 @@ def refuse(exc: Exception, environ: wsgi.Environ
     oslo_context.RequestContext(
         request_id=request_id,
         global_request_id=environ.get(_GLOBAL_REQUEST_ID))
-    error = api_errors.translated(exc, environ)
-    LOG.info('[%s] The guard refused %s %s: %s', request_id,
-             log_text.quoted(environ.get('REQUEST_METHOD')),
-             log_text.path(environ), error.code)
-    if before is not None:
-        before.update_store()
+    try:
+        error = api_errors.translated(exc, environ)
+        LOG.info('[%s] The guard refused %s %s: %s', request_id,
+                 log_text.quoted(environ.get('REQUEST_METHOD')),
+                 log_text.path(environ), error.code)
+    finally:
+        # A context cannot be deleted, so an empty one replaces that of the
+        # request.
+        (before or oslo_context.RequestContext()).update_store()
     status, body = faults.render(error, request_id)
     return error, wsgi.Answer(status, [
         *api_errors.retry_after(error, environ),
