@@ -201,7 +201,7 @@ def _shown(node: mirrored_node.Node) -> dict[str, Any]:
             'instance_uuid': node.instance_uuid,
             'maintenance': node.maintenance, 'lessee': node.lessee,
             'owner': node.owner, 'resource_class': node.resource_class,
-            'power_state': 'power off',
+            'power_state': 'power off', 'parent_node': node.parent_node,
             'reservation': None}
 
 

@@ -109,6 +109,14 @@ def read_nodes(connection: sa.Connection, uuids: Collection[str] | None = None,
         row, frozenset(traits.get(uuid, ()))) for row in rows}
 
 
+def read_children(connection: sa.Connection,
+                  uuids: Collection[str]) -> list[str]:
+    """Return the uuids of the nodes that are parts of some nodes."""
+    # SELECT uuid FROM nodes WHERE parent_node IN (...)
+    return list(connection.scalars(sa.select(_n.uuid).where(
+        _n.parent_node.in_(uuids)).order_by(_n.uuid)))
+
+
 def read_state_since(connection: sa.Connection,
                      node: mirrored_node.Node) -> datetime.datetime | None:
     """Return the time since when a node has had its state and instance.

@@ -96,6 +96,7 @@ nodes = sa.Table(
     # The token of the last request that was let through.
     sa.Column('let_through', sa.String(36)),
     sa.Index(None, 'resource_class', 'provision_state'),
+    sa.Index(None, 'parent_node'),
     sqlite_autoincrement=True,
     **_MYSQL)
 

@@ -116,7 +116,7 @@ class Acts:
         proof = bodies.one_proof(environ.get(inward.PROOF_HEADER_KEY),
                                  asked.proof)
         part = (None if seen is None
-                else self._judge_part(environ, seen, proof))
+                else self._judge_family(environ, seen, proof))
         if not asked.guarded:
             act = node_acts.OF_TARGETS.get(asked.target)
             answer = (
@@ -133,10 +133,10 @@ class Acts:
             node, proof, lambda: self._provision(environ, node, asked, proof,
                                                  part))
 
-    def _judge_part(self, environ: wsgi.Environ, node: callers.Node,
+    def _judge_family(self, environ: wsgi.Environ, node: callers.Node,
                     proof: str | None) -> protected.Judged | None:
         try:
-            return self.protected.judge_part(environ, node, proof)
+            return self.protected.judge_family(environ, node, proof)
         except errors.ReservationError:
             self._require_ironic_policy(environ, node)
             raise
@@ -172,7 +172,8 @@ class Acts:
         if part is not None:
             admitted = part.within(admitted)
         recorded = self.protected.holders.record_use(
-            admitted, node, node_acts.of_provision(asked.target, asked.body))
+            admitted, node, node_acts.of_provision(asked.target, asked.body),
+            () if part is None else part.acts)
         return self._carry(
             environ, admitted, request,
             in_flight.Act.UNDEPLOY if asked.target in bodies.DEPLOYS
@@ -560,7 +561,8 @@ class Acts:
                admitted: admission.InFlightRequest,
                request: wsgi.Environ,
                undo: in_flight.Act | None = None,
-               recorded: handovers.Handover | None = None) -> wsgi.Answer:
+               recorded: Collection[handovers.Handover] = ()
+               ) -> wsgi.Answer:
         answer = carry.pass_on(self._engine, self._app, admitted, request,
                                recorded)
         self.audited.used(environ, admitted, answer)

@@ -30,6 +30,7 @@ import uuid as uuid_module
 from ironic_reservations import errors
 from ironic_reservations.api.types import basic
 from ironic_reservations.guard import media
+from ironic_reservations.guard import node_acts
 from ironic_reservations.model import nesting
 
 PROOF_KEY = 'reservation_uuid'
@@ -40,9 +41,7 @@ _DESCRIPTION = '/description'
 _OF_INSTANCE = ('/instance_info', '/instance_name')
 #: Targets that do not take an available node.  All others are guarded,
 #: including those that a later Ironic may add.
-HARMLESS = frozenset((
-    'abort', 'clean', 'deleted', 'inspect', 'provide', 'rescue', 'service',
-    'undeploy', 'unhold', 'unrescue'))
+HARMLESS = frozenset((*node_acts.OF_TARGETS, 'provide'))
 #: Targets that put a node to use.
 DEPLOYS = frozenset(('active', 'deploy'))
 #: How deeply bodies may be nested if Ironic has no option for it.

@@ -43,7 +43,6 @@ class Node:
     owner: str | None = None
     lessee: str | None = None
     provision_state: str | None = None
-    maintenance: bool = False
     chosen_by: str | None = None
     parent: str | None = None
 

@@ -37,6 +37,8 @@ from ironic_reservations.model import in_flight
 #: policy refuses the request, or it knows no such version of its API.
 _CHANGES_NOTHING = (401, 403, 406)
 _NOT_FOUND = 404
+#: Ironic answers so to a request with steps before it begins with the first.
+_BEGINS_NOTHING = (400, 409)
 #: From this status on, Ironic may still be at work on a request.
 _FAILED = 500
 #: What a driver of its own does before it does not find something is unknown.
@@ -46,18 +48,16 @@ _OF_DRIVERS = 'vendor_passthru'
 def pass_on(engine: Engine, app: wsgi.Application,
             admitted: admission.InFlightRequest,
             request: wsgi.Environ,
-            recorded: handovers.Handover | None = None) -> wsgi.Answer:
+            recorded: Collection[handovers.Handover] = ()) -> wsgi.Answer:
     """Return Ironic's answer to a request that was let through.
 
     If Ironic has accepted it, the caller must close the in-flight request.
 
-    :param recorded: the handover as it was written for the request, if it is
-        an act of a holder.
+    :param recorded: the handovers as they were written for the request.
     :raises HandedOverLate: the process was stopped for too long; the request
         was not sent.
     """
-    acts = () if recorded is None else (recorded,)
-    with unsent(engine, acts):
+    with unsent(engine, recorded):
         admission.check_in_time(engine, admitted)
     try:
         answer = inward.call(app, request)
@@ -65,14 +65,17 @@ def pass_on(engine: Engine, app: wsgi.Application,
         admission.mark_uncertain(engine, admitted)
         raise
     if inward.succeeded(answer):
+        # The request in flight shows the outcome for its own node.
+        answered(engine, [each for each in recorded
+                          if each.node_uuid != admitted.node_uuid], answer)
         return answer
-    if answer.status >= 500:
+    if answer.status >= _FAILED:
         # The answer is the same for a conductor without a free worker and
         # for one that does not answer in time; so the outcome is unknown.
         admission.mark_uncertain(engine, admitted)
     else:
         # First, since the end of a lease waits for the request only.
-        answered(engine, acts, answer)
+        answered(engine, recorded, answer)
         close(engine, admitted, False)
     return answer
 
@@ -99,11 +102,16 @@ def answered(engine: Engine, recorded: Collection[handovers.Handover],
     if answer.status >= _FAILED:
         return
     for each in recorded:
-        if answer.status in _CHANGES_NOTHING or (
-                answer.status == _NOT_FOUND and not each.adds(_OF_DRIVERS)):
+        if _changed_nothing(answer, each):
             acted.refused(engine, each)
         else:
             acted.settled(engine, each)
+
+
+def _changed_nothing(answer: wsgi.Answer, written: handovers.Handover) -> bool:
+    return (answer.status in _CHANGES_NOTHING
+            or answer.status in _BEGINS_NOTHING and written.adds_steps
+            or answer.status == _NOT_FOUND and not written.adds(_OF_DRIVERS))
 
 
 def pass_judged(engine: Engine, app: wsgi.Application, deadline: float,
@@ -142,7 +150,7 @@ def close(engine: Engine, admitted: admission.InFlightRequest, succeeded: bool,
 def change(engine: Engine, app: wsgi.Application,
            admitted: admission.InFlightRequest, asked: protect.ChangeRequest,
            request: wsgi.Environ,
-           recorded: handovers.Handover | None = None) -> wsgi.Answer:
+           recorded: Collection[handovers.Handover] = ()) -> wsgi.Answer:
     """Have Ironic change a node that no other caller can get meanwhile.
 
     :param request: the request to Ironic.

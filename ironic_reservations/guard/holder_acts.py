@@ -15,8 +15,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Iterator
 import contextlib
+import dataclasses
+import math
 from urllib import parse
 
 from ironic_reservations import errors
@@ -35,6 +38,22 @@ from ironic_reservations.lifecycle import admit
 from ironic_reservations.lifecycle import protect as protection
 from ironic_reservations.model import handovers
 from ironic_reservations.model import host_view
+
+
+@dataclasses.dataclass(frozen=True)
+class Unwritten:
+    """Acts on a node that have to be written before they reach Ironic.
+
+    :ivar judged: the holder for whom the acts were allowed; ``None``: they are
+        allowed in any case.
+    :ivar in_flight: whether the node is kept for the request.
+    """
+
+    node_uuid: str
+    acts: Collection[str]
+    actor: protection.Actor
+    judged: str | None
+    in_flight: bool = False
 
 
 class HolderActs:
@@ -59,106 +78,124 @@ class HolderActs:
             self._callers.bearer(node)))
 
     def record_use(self, admitted: admission.InFlightRequest,
-                   node: callers.Node, acts: Collection[str]
-                   ) -> handovers.Handover | None:
+                   node: callers.Node, acts: Collection[str],
+                   beside: Iterable[Unwritten] = ()
+                   ) -> list[handovers.Handover]:
         """Write that a holder uses its node, before the use reaches Ironic.
 
         :param admitted: the request that was admitted.
         :param node: the node as the caller sees it.
-        :returns: the handover; ``None``: nothing was written.
+        :param beside: the acts on other nodes by the same request.
+        :returns: the handovers.
         :raises NotCanonical: the use changes maintenance as well.
         """
-        if handovers.MAINTENANCE in acts and (
-                admitted.lease_reservation_id or admitted.reservation_uuid):
-            with self.closed_if_lost(admitted):
-                raise _maintenance_of_lent(node)
-        if admitted.lease_reservation_id is not None:
-            with self.closed_if_lost(admitted):
-                return acted.write(self._engine, admitted.node_uuid, acts,
-                                   judged=admitted.holder)
         left = [name for name in acts if name not in handovers.DEPLOYING]
-        if admitted.reservation_uuid is None or not left:
-            return None
-        with self.closed_if_lost(admitted):
-            return self.record(node.uuid, left, self.actor(
-                node, admitted.reservation_uuid), admitted.holder,
-                in_flight=True)
+        with self.closed_if_lost(admitted) as recorded:
+            if handovers.MAINTENANCE in acts and (
+                    admitted.lease_reservation_id
+                    or admitted.reservation_uuid):
+                raise _maintenance_of_lent(node)
+            self.write(beside, recorded)
+            if admitted.lease_reservation_id is not None:
+                _add(recorded, acted.write(self._engine, node.uuid, acts,
+                                           judged=admitted.holder))
+            elif admitted.reservation_uuid is not None:
+                self.write([Unwritten(node.uuid, left, self.actor(
+                    node, admitted.reservation_uuid), admitted.holder, True)],
+                    recorded)
+        return recorded
 
-    def record(self, node_uuid: str, acts: Collection[str],
-               actor: protection.Actor, judged: str | None,
-               in_flight: bool = False) -> handovers.Handover | None:
-        """Write an act of the holder of a node, before it reaches Ironic.
+    def of_tenant(self, acts: Collection[str],
+                  actor: protection.Actor) -> Collection[str]:
+        """Return the acts that are not those of an operator."""
+        if not actor.administers:
+            return acts
+        if self._callers.has_roles:
+            return ()
+        return acts if actor.claim.proof is not None else [
+            name for name in acts
+            if f'/{handovers.root(name)}' in node_acts.OF_LESSEES
+            or name in node_acts.OF_LESSEES]
 
-        :param judged: the holder for whom the act was allowed; ``None``: it
-            is allowed in any case.
-        :param in_flight: whether the node is kept for the request.
-        :returns: the handover; ``None``: it is not an act of a holder.
+    def write(self, acts: Iterable[Unwritten],
+              recorded: list[handovers.Handover]) -> None:
+        """Write acts of holders, before they reach Ironic.
+
+        :param recorded: the handovers, which are added to it.
         """
-        if not acts:
-            return None
-        if actor.administers:
-            if self._callers.has_roles:
-                return None
-            if actor.claim.proof is None:
-                acts = [name for name in acts
-                        if f'/{handovers.root(name)}' in node_acts.OF_LESSEES
-                        or name in node_acts.OF_LESSEES]
-                if not acts:
-                    return None
-        # NOTE: until then it is handed to Ironic, and its conductor carries it
-        # out, or neither happens.
-        within = 0 if in_flight else protect.FRESH + 1 + (
-            self._engine.conf.guard.rpc_timeout)
-        return acted.write(self._engine, node_uuid, acts, within,
-                           judged is not None, judged)
+        for each in acts:
+            names = self.of_tenant(each.acts, each.actor)
+            if names:
+                # NOTE: until then it is handed to Ironic, and its conductor
+                # carries it out, or neither happens.
+                within = 0 if each.in_flight else protect.FRESH + 1 + (
+                    self._engine.conf.guard.rpc_timeout)
+                _add(recorded, acted.write(
+                    self._engine, each.node_uuid, names, within,
+                    each.judged is not None, each.judged))
 
     @contextlib.contextmanager
     def closed_if_lost(self, admitted: admission.InFlightRequest
-                       ) -> Iterator[None]:
-        """Close an in-flight request if the block fails before it is sent."""
+                       ) -> Iterator[list[handovers.Handover]]:
+        """Close an in-flight request if the block fails before it is sent.
+
+        The acts in the list that the block gets are forgotten as well.
+        """
+        recorded: list[handovers.Handover] = []
         try:
-            yield
+            with carry.unsent(self._engine, recorded):
+                yield recorded
         except BaseException:
             carry.close(self._engine, admitted, False)
             raise
 
-    def of_holder(self, node: callers.Node,
-                  handover: handovers.Handover | None,
-                  recorded: Collection[str],
-                  request: wsgi.Environ) -> wsgi.Environ:
-        """Return the request of a holder for Ironic.
+    def maintaining(self, node: callers.Node,
+                    recorded: Collection[handovers.Handover],
+                    acts: Collection[str],
+                    request: wsgi.Environ) -> tuple[wsgi.Environ, float]:
+        """Return a request for Ironic that may change the maintenance.
 
-        :param handover: ``None``: it is not a request of a holder.
+        :param recorded: the handovers as they were written for the request; if
+            it has none, it is not one of a holder.
+        :param acts: the acts of the request.
+        :returns: the request, and the time by the engine's timer until which
+            it may be sent.
         :raises MaintenanceOfOthers: the request changes a maintenance that an
             operator or Ironic has set.
         :raises NotCanonical: the request sets maintenance without a reason, by
             which the maintenance could be recognized.
         """
-        if handover is None or handovers.MAINTENANCE not in recorded:
-            return request
+        handover = next((each for each in recorded
+                         if each.node_uuid == node.uuid), None)
+        if handover is None or handovers.MAINTENANCE not in acts:
+            return request, math.inf
         if request['REQUEST_METHOD'] == 'PATCH':
             raise _maintenance_of_lent(node)
-        if node.maintenance and not self._maintains(handover):
+        deadline = self._engine.timer() + protect.FRESH
+        assert self._engine.ironic is not None
+        shown = self._engine.ironic.maintained(node.uuid)
+        if (shown is not None and shown[0].maintenance
+                and not handover.maintains(shown[1])):
             raise errors.MaintenanceOfOthers(
                 f'Node {node.uuid} is in maintenance, which an operator or '
                 'Ironic itself has set. Only administrators may change it. '
                 'Ask the operator; your lease can have another node with '
                 '"give_back" and a change of its number of nodes.')
         if request['REQUEST_METHOD'] != 'PUT':
-            return request
+            return request, deadline
         document = act_bodies.document(request, self._limits) or {}
         query = dict(parse.parse_qsl(request.get('QUERY_STRING', '')))
         reason = (document.get('reason') if isinstance(document, dict)
                   else None) or query.get('reason') or ''
         return inward.rebuilt(request, request['PATH_INFO'], body={
             'reason': handover.marked(reason) if isinstance(reason, str)
-            else reason})
+            else reason}), deadline
 
-    def _maintains(self, handover: handovers.Handover) -> bool:
-        """Return whether the holder of a node has set its maintenance."""
-        assert self._engine.ironic is not None
-        known = self._engine.ironic.maintained(handover.node_uuid)
-        return known is not None and handover.maintains(known[1])
+
+def _add(recorded: list[handovers.Handover],
+         written: handovers.Handover | None) -> None:
+    if written is not None:
+        recorded.append(written)
 
 
 def _maintenance_of_lent(node: callers.Node) -> errors.NotCanonical:

@@ -37,8 +37,9 @@ _PREFIXES = (
     'HTTP_X_IS_ADMIN_PROJECT', 'HTTP_OPENSTACK_SYSTEM_SCOPE',
     'OPENSTACK_SYSTEM_SCOPE', 'keystone.')
 _SERVICE_TOKEN = 'HTTP_X_SERVICE_TOKEN'  # noqa: S105 - the header's name
-_REQUEST_ID = 'openstack.request_id'
-_GLOBAL_REQUEST_ID = 'openstack.global_request_id'
+#: The keys of the id of a request, and of the one that its client has sent.
+REQUEST_ID = 'openstack.request_id'
+GLOBAL_REQUEST_ID = 'openstack.global_request_id'
 _INBOUND = 'HTTP_X_OPENSTACK_REQUEST_ID'
 
 
@@ -48,23 +49,23 @@ def know_request(environ: wsgi.Environ) -> None:
     All contexts that are made from the request have these ids. An answer of
     Ironic has another id, the one in Ironic's log.
     """
-    environ.setdefault(_REQUEST_ID, oslo_context.generate_request_id())
+    environ.setdefault(REQUEST_ID, oslo_context.generate_request_id())
     sent = environ.get(_INBOUND, '')
     if re.fullmatch(request_id.ID_FORMAT, sent):
-        environ.setdefault(_GLOBAL_REQUEST_ID, sent)
+        environ.setdefault(GLOBAL_REQUEST_ID, sent)
 
 
 def answered_id(answer: wsgi.Answer) -> wsgi.Environ:
     """Return the id that Ironic has given a request, if it has."""
     for name, value in answer.headers:
         if name.lower() == 'openstack-request-id':
-            return {_REQUEST_ID: value}
+            return {REQUEST_ID: value}
     return {}
 
 
 def request_ids(environ: wsgi.Environ) -> wsgi.Environ:
     """Return the ids of a request, to copy with the keys of its caller."""
-    return {key: environ[key] for key in (_REQUEST_ID, _GLOBAL_REQUEST_ID)
+    return {key: environ[key] for key in (REQUEST_ID, GLOBAL_REQUEST_ID)
             if key in environ}
 
 

@@ -152,6 +152,8 @@ _HARMLESS_STEPS = {'deploy': frozenset((
 #: Ironic carries these out itself, for any interface.
 _RESERVED_STEPS = frozenset(('hold', 'power_off', 'power_on', 'reboot',
                              'wait'))
+#: The key of a step that is carried out on the children of the node instead.
+_ON_CHILDREN = 'execute_on_child_nodes'
 #: Parameters that may be in the query instead of the body.
 _PARAMETERS = {Act.VMEDIA: frozenset(('device_types',)),
                Act.MAINTENANCE: frozenset(('reason',))}
@@ -286,11 +288,16 @@ def _of_step(step: Any) -> str:
     """Return the act of a step.
 
     A step of the vendor or the management interface may change anything, such
-    as the users of the BMC, and so may one that is not known.
+    as the users of the BMC, and so may one that is not known. Ironic neither
+    shows nor cleans the children of a node with it.
     """
     values = step if isinstance(step, dict) else {}
     interface, name = str(values.get('interface')), str(values.get('step'))
-    if name in _RESERVED_STEPS or name in _HARMLESS_STEPS.get(interface, ()):
+    if name in _RESERVED_STEPS:
+        return handovers.STEPS
+    if values.get(_ON_CHILDREN):
+        return handovers.UNKNOWN_STEPS
+    if name in _HARMLESS_STEPS.get(interface, ()):
         return handovers.STEPS
     return (handovers.steps_of(interface) if interface in _SHOWN_STEPS
             else handovers.UNKNOWN_STEPS)

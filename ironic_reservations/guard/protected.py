@@ -49,8 +49,9 @@ _NOT_FOUND = 404
 _HIDDEN = (403, _NOT_FOUND)
 #: Ironic answers so where there is no such node.
 _NO_NODE = (400, _NOT_FOUND)
-#: The acts on a node of who makes another one a part of it, or acts on a part.
-_OF_PARENT = frozenset((node_acts.Act.POWER, node_acts.Act.SETTINGS))
+#: The acts on a node of who makes another one a part of it, or acts on its
+#: parent or a part.
+_OF_FAMILY = frozenset((node_acts.Act.POWER, node_acts.Act.SETTINGS))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,21 +62,21 @@ class Judged:
     :ivar deadline: the end of the permission, by the monotonic timer of the
         engine.
     :ivar held: whether the node is promised; then the caller is authenticated.
-    :ivar recorded: the rows that were written about acts of holders.
+    :ivar acts: the acts of holders, which are written before it is sent.
     :ivar proof: the proof of the request, if it is that of the node.
     """
 
     what: str
     deadline: float = math.inf
     held: bool = True
-    recorded: tuple[handovers.Handover, ...] = ()
+    acts: tuple[holder_acts.Unwritten, ...] = ()
     proof: str | None = None
 
     def beside(self, other: Judged | None) -> Judged:
         """Return the permission of a request that needs another one, too."""
         return self if other is None else dataclasses.replace(
             self, deadline=min(self.deadline, other.deadline),
-            recorded=(*self.recorded, *other.recorded),
+            acts=(*self.acts, *other.acts),
             proof=self.proof or other.proof)
 
     def within(self, admitted: admission.InFlightRequest
@@ -152,17 +153,13 @@ class Protected:
             return uuid, self._change(
                 node, protect.ChangeRequest(actor),
                 act_bodies.rebuilt(environ, path, self._limits), recorded)
-        # First, since nothing is written about a node if its parent is held.
-        part = (self.judge_part(environ, node)
-                if powers and node is not None else None)
-        with carry.unsent(self._engine, () if part is None else part.recorded):
-            judged = self._judge(environ, uuid, (asked.act,), node,
-                                 (asked.recorded,)).beside(part)
-        with carry.unsent(self._engine, judged.recorded):
-            request = (act_bodies.rebuilt(environ, path, self._limits)
-                       if judged.held
-                       else act_bodies.readdressed(environ, path))
-        return uuid, self.pass_judged(judged, request)
+        family = (self.judge_family(environ, node)
+                  if powers and node is not None else None)
+        judged = self._judge(environ, uuid, (asked.act,), node,
+                             (asked.recorded,)).beside(family)
+        return uuid, self.pass_judged(
+            judged, act_bodies.rebuilt(environ, path, self._limits)
+            if judged.held else act_bodies.readdressed(environ, path))
 
     def _free(self, environ: wsgi.Environ, asked: node_acts.NodeAct
               ) -> tuple[str | None, wsgi.Answer]:
@@ -174,11 +171,9 @@ class Protected:
         uuid, node = self._resolver.node_of_allocation(environ, asked.ident)
         judged = Judged(f'allocation {uuid}', deadline)
         if node is not None:
-            judged = self._judge(environ, node.uuid, (asked.act,), node,
-                                 (asked.recorded,))
             # The allocation may move to another node later.
-            judged = dataclasses.replace(
-                judged, deadline=min(deadline, judged.deadline))
+            judged = judged.beside(self._judge(
+                environ, node.uuid, (asked.act,), node, (asked.recorded,)))
         return None if node is None else node.uuid, self.pass_judged(
             judged, act_bodies.readdressed(environ,
                                            f'/v1/allocations/{uuid}'))
@@ -207,33 +202,34 @@ class Protected:
                          *([asked.ident] if asked.ident else [])))
         judged = Judged(f'{kind} {asked.ident}')
         for uuid in sorted(uuids):
-            with carry.unsent(self._engine, judged.recorded):
-                one = self._judge(environ, uuid, (asked.act,),
-                                  recorded=(asked.recorded,))
-            judged = dataclasses.replace(
-                judged, deadline=min(judged.deadline, one.deadline),
-                recorded=judged.recorded + one.recorded)
-        return None, self.pass_judged(judged, inward.rebuilt(environ, path,
-                                                       body=document))
+            judged = judged.beside(self._judge(
+                environ, uuid, (asked.act,), recorded=(asked.recorded,)))
+        return None, self.pass_judged(judged, inward.rebuilt(
+            environ, path, body=document))
 
     def pass_judged(self, judged: Judged,
                     request: wsgi.Environ) -> wsgi.Answer:
         """Have Ironic answer a request, while its permission is valid."""
+        recorded: list[handovers.Handover] = []
+        with carry.unsent(self._engine, recorded):
+            self.holders.write(judged.acts, recorded)
         return carry.pass_judged(self._engine, self._app, judged.deadline,
-                                 judged.what, request, judged.recorded)
+                                 judged.what, request, recorded)
 
     def _take_away(self, node: callers.Node, actor: protection.Actor,
                    recorded: Collection[str],
                    request: wsgi.Environ) -> wsgi.Answer:
         """Have Ironic take a node from its holder, for an administrator."""
         deadline = self._engine.timer() + protect.FRESH
-        handover = self.holders.record(node.uuid, recorded, actor, None)
-        judged = Judged(f'node {node.uuid}',
-                         math.inf if handover is None else deadline,
-                         recorded=() if handover is None else (handover,))
-        with carry.unsent(self._engine, judged.recorded):
-            sent = self.holders.of_holder(node, handover, recorded, request)
-        return self.pass_judged(judged, sent)
+        written: list[handovers.Handover] = []
+        with carry.unsent(self._engine, written):
+            self.holders.write([holder_acts.Unwritten(
+                node.uuid, recorded, actor, None)], written)
+            sent, until = self.holders.maintaining(node, written, recorded,
+                                                   request)
+        return carry.pass_judged(
+            self._engine, self._app, min(deadline, until) if written
+            else math.inf, f'node {node.uuid}', sent, written)
 
     def patch(self, environ: wsgi.Environ, node: callers.Node,
               acts: Collection[node_acts.Act], written: Collection[str],
@@ -332,22 +328,24 @@ class Protected:
                 if asked.protected and not asked.actor.administers:
                     raise
                 return inward.call(self._app, request)
-            handover, sent = None, request
-            if admitted.holder is not None:
-                with self.holders.closed_if_lost(admitted):
-                    handover = self.holders.record(
-                        node.uuid, recorded, asked.actor,
-                        admitted.holder, in_flight=True)
-                    with carry.unsent(self._engine, (
-                            () if handover is None else (handover,))):
-                        sent = self.holders.of_holder(
-                            node, handover, recorded, request)
-            if also is not None:
-                admitted = also.within(admitted)
+            permission = Judged(f'node {node.uuid}').beside(also)
+            with self.holders.closed_if_lost(admitted) as written:
+                self.holders.write(permission.acts, written)
+                if admitted.holder is not None:
+                    self.holders.write([holder_acts.Unwritten(
+                        node.uuid, recorded, asked.actor, admitted.holder,
+                        True)], written)
+                sent, until = self.holders.maintaining(node, written, recorded,
+                                                       request)
+            admitted = dataclasses.replace(
+                permission, deadline=min(until, permission.deadline)
+            ).within(admitted)
             answer = carry.change(self._engine, self._app, admitted, asked,
-                                  sent, handover)
-            if cleans and handover is not None and inward.succeeded(answer):
-                acted.cleaned(self._engine, handover)
+                                  sent, written)
+            if cleans and inward.succeeded(answer):
+                for each in written:
+                    if each.node_uuid == node.uuid:
+                        acted.cleaned(self._engine, each)
             return answer
         # Counted without the proof, since any proof passes if nobody holds the
         # node.
@@ -389,15 +387,14 @@ class Protected:
         protect.check(view, protect.ChangeRequest(
             actor, not self.acts.isdisjoint(acts) or view.being_put_back,
             not node_acts.FREES.isdisjoint(acts)))
-        handover = self.holders.record(
-            node_uuid, holder_acts.acts_of_holder(view, actor, recorded),
-            actor, view.holder) if view.held else None
-        own = proof if view.shows(proof) else None
-        if handover is not None:
-            return Judged(what, deadline, recorded=(handover,), proof=own)
+        written = self.holders.of_tenant(holder_acts.acts_of_holder(
+            view, actor, recorded), actor) if view.held else ()
         # An administrator may do this, regardless of the holder of the node.
-        return Judged(what, math.inf if actor.administers else deadline,
-                      proof=own)
+        return Judged(
+            what, math.inf if actor.administers and not written else deadline,
+            acts=(holder_acts.Unwritten(node_uuid, written, actor,
+                                        view.holder),) if written else (),
+            proof=proof if view.shows(proof) else None)
 
     def _seen(self, environ: wsgi.Environ, node_uuid: str,
               stranger: callers.Node | None) -> callers.Node:
@@ -408,21 +405,24 @@ class Protected:
                 raise
             return stranger
 
-    def judge_part(self, environ: wsgi.Environ, node: callers.Node,
-                   proof: str | None = None) -> Judged | None:
-        """Return the permission of the caller to power what a node is part of.
+    def judge_family(self, environ: wsgi.Environ, node: callers.Node,
+                     proof: str | None = None) -> Judged | None:
+        """Return the permission of the caller to power the family of a node.
 
-        Ironic powers on the parent of a node with the node itself.
+        Ironic powers on the parent of a node with the node itself, and powers
+        off its children with it.
 
         :param proof: the proof, if it is not in the header.
         :returns: ``None`` if the node stands alone.
-        :raises ProofRequired: somebody else has the parent.
-        :raises ProofInvalid: the proof is not valid for the parent.
+        :raises ProofRequired: somebody else has one of them.
+        :raises ProofInvalid: the proof is not valid for one of them.
         """
-        if node.parent is None or not self._callers.has_roles:
+        if not self._callers.has_roles:
             return None
-        return self._judge_parents(environ, node.parent, node.caller,
-                                   (node_acts.Act.POWER.value,), proof)
+        return self._judge_all(
+            environ, [*self._parents(node.parent),
+                      *self._children(node.uuid)],
+            node.caller, (node_acts.Act.POWER.value,), proof)
 
     def adopt(self, environ: wsgi.Environ,
               document: Any) -> tuple[Any, Judged | None]:
@@ -448,23 +448,34 @@ class Protected:
                 if refused.answer.status not in _NO_NODE:
                     raise
                 return ident
-            judged = self._judge_parents(
-                environ, parent.uuid, parent.caller, (), None).beside(judged)
+            upper = self._judge_all(environ, self._parents(parent.uuid),
+                                    parent.caller)
+            judged = upper if upper is None else upper.beside(judged)
             return parent.uuid
         return act_bodies.with_parent(document, adopted), judged
 
-    def _judge_parents(self, environ: wsgi.Environ, parent: str,
-                       caller: wsgi.Environ, recorded: Collection[str],
-                       proof: str | None) -> Judged:
+    def _parents(self, parent: str | None) -> list[str]:
+        if parent is None:
+            return []
         try:
-            upper = protect.read_ancestors(self._engine, parent)
+            return protect.read_ancestors(self._engine, parent)
         except errors.DatabaseUnavailable:
             # An administrator may do this, regardless of the holder.
-            upper = [parent]
+            return [parent]
+
+    def _children(self, parent: str) -> list[str]:
+        try:
+            return protect.read_descendants(self._engine, parent)
+        except errors.DatabaseUnavailable:
+            # Only an administrator may then act on the parent itself.
+            return []
+
+    def _judge_all(self, environ: wsgi.Environ, uuids: Collection[str],
+                   caller: wsgi.Environ, recorded: Collection[str] = (),
+                   proof: str | None = None) -> Judged | None:
         judged: Judged | None = None
-        for uuid in upper:
+        for uuid in uuids:
             judged = self._judge(
-                environ, uuid, _OF_PARENT, recorded=recorded, proof=proof,
+                environ, uuid, _OF_FAMILY, recorded=recorded, proof=proof,
                 stranger=callers.Node(uuid, None, caller)).beside(judged)
-        assert judged is not None
         return judged

@@ -23,11 +23,9 @@ from ironic_reservations import faults
 from ironic_reservations.api import log_text
 from ironic_reservations.api import wsgi
 from ironic_reservations.api.middleware import errors as api_errors
+from ironic_reservations.guard import identity
 
 LOG = log.getLogger(__name__)
-
-_REQUEST_ID = 'openstack.request_id'
-_GLOBAL_REQUEST_ID = 'openstack.global_request_id'
 
 
 def refuse(exc: Exception, environ: wsgi.Environ
@@ -36,20 +34,23 @@ def refuse(exc: Exception, environ: wsgi.Environ
 
     :param exc: the reason; an unexpected exception is logged as a bug.
     """
-    request_id = environ.setdefault(_REQUEST_ID,
-                                    oslo_context.generate_request_id())
+    identity.know_request(environ)
+    request_id = environ[identity.REQUEST_ID]
     # The thread has the context of the last request that Ironic has answered,
     # which may be one of ours.
     before = oslo_context.get_current()
     oslo_context.RequestContext(
         request_id=request_id,
-        global_request_id=environ.get(_GLOBAL_REQUEST_ID))
-    error = api_errors.translated(exc, environ)
-    LOG.info('[%s] The guard refused %s %s: %s', request_id,
-             log_text.quoted(environ.get('REQUEST_METHOD')),
-             log_text.path(environ), error.code)
-    if before is not None:
-        before.update_store()
+        global_request_id=environ.get(identity.GLOBAL_REQUEST_ID))
+    try:
+        error = api_errors.translated(exc, environ)
+        LOG.info('[%s] The guard refused %s %s: %s', request_id,
+                 log_text.quoted(environ.get('REQUEST_METHOD')),
+                 log_text.path(environ), error.code)
+    finally:
+        # A context cannot be deleted, so an empty one replaces that of the
+        # request.
+        (before or oslo_context.RequestContext()).update_store()
     status, body = faults.render(error, request_id)
     return error, wsgi.Answer(status, [
         *api_errors.retry_after(error, environ),

@@ -29,8 +29,7 @@ from ironic_reservations.guard import inward
 
 LOG = log.getLogger(__name__)
 
-_NODE = ('fields=uuid,instance_uuid,owner,lessee,provision_state,'
-         'maintenance,parent_node')
+_NODE = 'fields=uuid,instance_uuid,owner,lessee,provision_state,parent_node'
 _ALLOCATION = 'fields=uuid,node_uuid'
 _BELOW = 'fields=uuid,node_uuid'
 
@@ -81,7 +80,6 @@ class Resolver:
         return callers.Node(found['uuid'], found.get('instance_uuid'), caller,
                             found.get('owner'), found.get('lessee'),
                             found.get('provision_state'),
-                            bool(found.get('maintenance')),
                             environ.get(inward.PROJECT_HEADER_KEY),
                             found.get('parent_node') or None)
 
@@ -109,7 +107,7 @@ class Resolver:
         environ[identity.CALLER] = caller
         return callers.Node(found.uuid, found.instance_uuid, caller,
                             found.owner, found.lessee, found.provision_state,
-                            found.maintenance, parent=found.parent_node)
+                            parent=found.parent_node)
 
     def node_of_allocation(self, environ: wsgi.Environ, ident: str
                            ) -> tuple[str, callers.Node | None]:

@@ -173,6 +173,12 @@ class Handover:
         return any(act in each.adds for each in self.unanswered
                    if each.token == self.token)
 
+    @property
+    def adds_steps(self) -> bool:
+        """Whether the last request is the first one with some steps."""
+        return any(act.partition(':')[0] == STEPS for each in self.unanswered
+                   if each.token == self.token for act in each.adds)
+
     def crowded(self, now: datetime.datetime) -> bool:
         """Return whether too many requests have no answer."""
         return len(_young(self.unanswered, now)) >= MOST_UNANSWERED

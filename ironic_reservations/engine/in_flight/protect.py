@@ -110,6 +110,23 @@ def read_ancestors(engine: Engine, node_uuid: str) -> list[str]:
     return found
 
 
+def read_descendants(engine: Engine, node_uuid: str) -> list[str]:
+    """Return the children of a node, their children, and so on.
+
+    Ironic powers off all of them with the node.
+
+    :raises DatabaseUnavailable: the children could not be read.
+    """
+    found: dict[str, None] = {}
+    lowest = [node_uuid]
+    with engine.database.read() as connection:
+        while lowest:
+            lowest = [uuid for uuid in db_nodes.read_children(
+                connection, lowest) if uuid not in found]
+            found.update(dict.fromkeys(lowest))
+    return [uuid for uuid in found if uuid != node_uuid]
+
+
 def keep(engine: Engine, node_uuid: str,
          asked: ChangeRequest) -> admission.InFlightRequest:
     """Let a request change a node, and keep the node for it meanwhile.

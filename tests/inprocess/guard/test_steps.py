@@ -63,6 +63,18 @@ class StepsTestCase(testtools.TestCase):
         self.assert_acts(clean_steps=[])
         self.assert_acts(clean_steps=None, runbook=None)
 
+    def test_steps_on_the_children_of_a_node(self) -> None:
+        """Ironic showed the settings of the parent only, which are as before.
+        """
+        for name in ('bios.factory_reset', 'firmware.update',
+                     'deploy.write_image', 'raid.delete_configuration'):
+            (step,) = _steps(name)
+            self.assert_acts(_UNKNOWN, clean_steps=[
+                {**step, 'execute_on_child_nodes': True}])
+        self.assert_acts(clean_steps=[
+            {'interface': 'power', 'step': 'power_on',
+             'execute_on_child_nodes': True}])
+
     def test_names_of_these_acts_are_kept(self) -> None:
         """A longer name is no act of a handover."""
         for name in (_UNKNOWN, handovers.steps_of('firmware')):

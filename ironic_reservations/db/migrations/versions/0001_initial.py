@@ -73,7 +73,8 @@ def _create_nodes():
         sa.UniqueConstraint('uuid', name='uq_nodes_uuid'),
         indexes={
             'ix_nodes_resource_class_provision_state':
-                ['resource_class', 'provision_state']},
+                ['resource_class', 'provision_state'],
+            'ix_nodes_parent_node': ['parent_node']},
         autoincrement=True)
     steps.create_table(
         'changes',
