@@ -146,7 +146,7 @@ def _room(moves: Mapping[str, Any]) -> str:
 
 
 def _moved(each: Mapping[str, Any]) -> str:
-    by, hosts = each['slides'], len(each['nodes'])
+    by, hosts = each['shift'], len(each['nodes'])
     said = []
     if by:
         duration = times.shown_duration(datetime.timedelta(seconds=abs(by)))
