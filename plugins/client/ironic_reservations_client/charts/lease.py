@@ -146,11 +146,10 @@ def _room(moves: Mapping[str, Any]) -> str:
 
 
 def _moved(each: Mapping[str, Any]) -> str:
-    by, hosts = each['shift'], len(each['nodes'])
+    hosts = len(each['nodes'])
     said = []
-    if by:
-        duration = times.shown_duration(datetime.timedelta(seconds=abs(by)))
-        said.append(f'start {duration} {"later" if by > 0 else "earlier"}')
+    if each['shift']:
+        said.append(f'start {times.shown_shift(each["shift"])}')
     if hosts:
         said.append(f'move to {counted.counted(hosts, "other host")}')
     return f'{each["name"]} would {" and ".join(said)}'

@@ -18,7 +18,6 @@ import argparse
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
-import datetime
 from typing import Any
 
 from ironicclient import exc
@@ -156,10 +155,8 @@ def _move(each: dict[str, Any]) -> str:
 
 def _moved_lease(each: dict[str, Any]) -> str:
     """Return a lease whose dates change, with its new dates."""
-    by = each['shift']
-    duration = times.shown_duration(datetime.timedelta(seconds=abs(by)))
     return (f'lease {each["lease_name"]} ({each["lease_id"]}): '
-            f'{_window(each)}, {duration} {"later" if by > 0 else "earlier"}')
+            f'{_window(each)}, {times.shown_shift(each["shift"])}')
 
 
 def _reason(each: dict[str, Any]) -> str:
