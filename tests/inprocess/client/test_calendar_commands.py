@@ -115,7 +115,7 @@ class CalendarTest(testtools.TestCase):
 
     def test_a_window_that_cannot_be(self) -> None:
         """The service says why not."""
-        self.assertRaises(errors.BadRequest, self.calendars.look, _END,
+        self.assertRaises(errors.BadRequest, self.calendars.get, _END,
                           _START)
 
     @property
