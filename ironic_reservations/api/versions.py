@@ -53,7 +53,7 @@ MAINTENANCE_WAITS = 21
 NO_SHOWS = 22
 NAMED_BLOCKERS = 23
 REQUEST_KEYS = 24
-MAINTENANCE_SLIDES = 25
+MAINTENANCE_RESCHEDULED = 25
 USERS = 26
 LEASE_FILTERS = 27
 LASTING = 28
@@ -104,8 +104,8 @@ HISTORY: tuple[tuple[int, str], ...] = (
     (REQUEST_KEYS, 'POST /v1/reservations, POST /v1/maintenances and PUT '
                    '/v1/leases/{id} take Idempotency-Key; without one, the '
                    'uuid in a request for a reservation is its key.'),
-    (MAINTENANCE_SLIDES, 'The answer of POST /v1/maintenances carries '
-                         'slides.'),
+    (MAINTENANCE_RESCHEDULED, 'The answer of POST /v1/maintenances carries '
+                         'rescheduled.'),
     (USERS, 'Leases in the calendar, and named leases in refusals, carry '
             'user_id; without Keystone, own tells users apart.'),
     (LEASE_FILTERS, 'GET /v1/leases takes name, status, node, from and to.'),

@@ -33,7 +33,7 @@ leases = lease.LeaseManager(ironic)
 # end connect
 
 # begin free
-found = availability.AvailabilityManager(ironic).look(
+found = availability.AvailabilityManager(ironic).get(
     resource_class=kind, hosts=2, duration=4 * 3600)
 print(f'2 hosts for 4 hours: from {found.earliest} on')
 for each in found.classes:

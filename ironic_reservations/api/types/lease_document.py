@@ -143,7 +143,7 @@ def moved(lease: rehearsal.Moved) -> dict[str, Any]:
         'project_id': lease.project_id,
         'start_date': dates.write(lease.start),
         'end_date': dates.write(lease.end),
-        'slides': round(lease.slides.total_seconds()),
+        'shift': round(lease.shift.total_seconds()),
         'nodes': [{'from': left, 'to': got} for left, got in lease.nodes],
     }
 

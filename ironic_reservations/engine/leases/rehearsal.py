@@ -35,7 +35,7 @@ class Moved:
     """A lease that makes room.
 
     :ivar start: its start after it has moved; ``end`` likewise.
-    :ivar slides: the time by which its dates move.
+    :ivar shift: the time by which its dates move.
     :ivar nodes: pairs of a node that it loses and the node that replaces it.
     """
 
@@ -44,7 +44,7 @@ class Moved:
     project_id: str | None
     start: datetime.datetime
     end: datetime.datetime
-    slides: datetime.timedelta
+    shift: datetime.timedelta
     nodes: tuple[tuple[str, str], ...]
 
 

@@ -156,17 +156,17 @@ def _effect(made: create.Planned, minor: int) -> dict[str, Any]:
                   for each in made.moves],
         'cannot_move': [_booked(each, made.lease_ids)
                         for each in made.cannot_move]}
-    if minor >= versions.MAINTENANCE_SLIDES:
-        effect['slides'] = list(map(_slide_shape, made.slides))
+    if minor >= versions.MAINTENANCE_RESCHEDULED:
+        effect['rescheduled'] = list(map(_rescheduled, made.rescheduled))
     return effect
 
 
-def _slide_shape(lease: rehearsal.Moved) -> dict[str, Any]:
+def _rescheduled(lease: rehearsal.Moved) -> dict[str, Any]:
     return {'lease_id': lease.id, 'lease_name': lease.name,
             'project_id': lease.project_id,
             'starts_at': lease.start.isoformat(),
             'ends_at': lease.end.isoformat(),
-            'seconds': round(lease.slides.total_seconds())}
+            'shift': round(lease.shift.total_seconds())}
 
 
 def _bound(each: holdings.Bound, lease_ids: Mapping[str, str]

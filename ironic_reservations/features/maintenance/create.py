@@ -109,7 +109,7 @@ class Planned:
     :ivar cannot_move: the bookings for which there is no other node.
     :ivar reasons: the reasons of the refusal, if it is refused.
     :ivar lease_ids: the ids of leases by the ids of their reservations.
-    :ivar slides: the leases whose dates change.
+    :ivar rescheduled: the leases whose dates change.
     """
 
     window: values.Window
@@ -118,7 +118,7 @@ class Planned:
     cannot_move: Sequence[Booked]
     reasons: Sequence[dict[str, Any]]
     lease_ids: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    slides: Sequence[lease_rehearsal.Moved] = ()
+    rescheduled: Sequence[lease_rehearsal.Moved] = ()
 
 
 def create(engine: Engine, request: WindowRequest, dry_run: bool = False,

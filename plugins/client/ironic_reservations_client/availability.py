@@ -37,18 +37,18 @@ class AvailabilityManager(resource.Manager[Availability]):
 
     resource_class = Availability
 
-    def look(self, **asked: Any) -> Availability:
+    def get(self, **asked: Any) -> Availability:
         """Count the free hosts, and find the earliest start.
 
-        :param asked: as for ``lease_payload.look``: ``start``, ``end``,
-            ``resource_class``, ``traits`` and ``conditions`` are filters; with
-            ``hosts`` and ``duration``, in seconds, the answer has the earliest
-            start, and with ``slots`` as many starts within the window (since
-            1.7).
+        :param asked: as for ``lease_payload.availability``: ``start``,
+            ``end``, ``resource_class``, ``traits`` and ``conditions`` are
+            filters; with ``hosts`` and ``duration``, in seconds, the answer
+            has the earliest start, and with ``slots`` as many starts within
+            the window (since 1.7).
         :raises ValueError: a condition cannot be parsed, or one of ``hosts``
             and ``duration`` is given without the other, or ``slots`` without
             both.
         :raises BadRequest: the server refuses the values.
         """
         return self._ask('GET', self._path(),
-                         params=lease_payload.look(**asked))
+                         params=lease_payload.availability(**asked))

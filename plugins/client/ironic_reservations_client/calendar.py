@@ -45,7 +45,7 @@ class CalendarManager(resource.Manager[Calendar]):
 
     resource_class = Calendar
 
-    def look(self, start: times.Instant | str | None = None,
+    def get(self, start: times.Instant | str | None = None,
              end: times.Instant | str | None = None,
              resource_classes: Iterable[str] = (), rows: bool = False,
              tag: str | None = None) -> Any:

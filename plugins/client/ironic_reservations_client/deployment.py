@@ -207,10 +207,10 @@ class Deployment:
                 and (ident not in self.nodes
                      or self.nodes[ident].provision_state != _ACTIVE)]
 
-    def check(self, told: bool = False) -> None:
+    def check(self, reported: bool = False) -> None:
         """Check that no node has failed.
 
-        :param told: whether the reasons have been reported already.
+        :param reported: whether the reasons have been reported already.
         :raises ClientException: some nodes have failed; the text has their
             names, and the reason for each node unless it has been reported.
         """
@@ -219,9 +219,10 @@ class Deployment:
                 f'{counted.counted(len(self.failures), "node")} of '
                 f'{len(self._of.proofs)} of the {self._of.title} '
                 f'{"is" if len(self.failures) == 1 else "are"} not deployed:'
-                + (f' {", ".join(map(self.name, self.failures))}.' if told
-                   else ''.join(f'\n{self.name(ident)}: {failure}'
-                                for ident, failure in self.failures.items())))
+                + (f' {", ".join(map(self.name, self.failures))}.'
+                   if reported else
+                   ''.join(f'\n{self.name(ident)}: {failure}'
+                           for ident, failure in self.failures.items())))
 
     def name(self, ident: str) -> str:
         """Return the name of a node, or its UUID if it has no name."""

@@ -134,8 +134,10 @@ def change(*, heal: bool = False,
                                 **changes)
 
 
-def look(*, resource_class: str | None = None, traits: Iterable[str] = (),
-         conditions: Iterable[str] = (), **asked: Any) -> dict[str, str]:
+def availability(*, resource_class: str | None = None,
+                 traits: Iterable[str] = (),
+                 conditions: Iterable[str] = (), **asked: Any
+                 ) -> dict[str, str]:
     """Return the query for free hosts.
 
     :param asked: ``start`` and ``end``; ``hosts``, ``duration``, in seconds,

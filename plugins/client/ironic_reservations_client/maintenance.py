@@ -33,7 +33,7 @@ class Maintenance(resource.Resource):
 
     Its attributes are those of the API: ``uuid``, ``name``, ``reason``,
     ``starts_at``, ``ends_at``, ``drain``, ``state``, ``nodes``; and, when it
-    is created, ``bound``, ``moves``, ``cannot_move``, ``slides``.
+    is created, ``bound``, ``moves``, ``cannot_move``, ``rescheduled``.
     """
 
     describes = resources.MAINTENANCE

@@ -228,7 +228,7 @@ MAINTENANCE = Resource('maintenance', 'maintenances', '/maintenances', (
     Field('resource_properties', answered=False),
     Field('bound', Kind.OBJECTS, Shown.ALONE),
     Field('moves', Kind.OBJECTS, Shown.ALONE),
-    Field('slides', Kind.OBJECTS, Shown.ALONE, since='1.25'),
+    Field('rescheduled', Kind.OBJECTS, Shown.ALONE, since='1.25'),
     Field('cannot_move', Kind.OBJECTS, Shown.ALONE),
     Field('accepted', Kind.FLAG),
     Field('reasons', Kind.OBJECTS)),

@@ -109,6 +109,12 @@ def here(moment: datetime.datetime) -> datetime.datetime:
         return moment
 
 
+def shown_shift(seconds: int) -> str:
+    """Return a change of a time in the form ``4h later``."""
+    duration = shown_duration(datetime.timedelta(seconds=abs(seconds)))
+    return f'{duration} {"later" if seconds > 0 else "earlier"}'
+
+
 def shown_duration(duration: datetime.timedelta) -> str:
     """Return a duration in the form ``1d4h``."""
     left = round(duration.total_seconds())

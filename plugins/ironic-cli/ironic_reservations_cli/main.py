@@ -117,16 +117,16 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _row(item: reservation.Reservation) -> dict[str, Any]:
-    told = item.to_dict()
-    return {name: told[name] for name in COLUMNS if name in told}
+    row = item.to_dict()
+    return {name: row[name] for name in COLUMNS if name in row}
 
 
 def _print_one(item: reservation.Reservation, as_json: bool) -> None:
-    told = _row(item)
+    row = _row(item)
     if as_json:
-        _print_json(told)
+        _print_json(row)
     else:
-        _print_table(('Property', 'Value'), sorted(told.items()))
+        _print_table(('Property', 'Value'), sorted(row.items()))
 
 
 def _print_json(what: Any) -> None:

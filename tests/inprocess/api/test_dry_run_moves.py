@@ -72,7 +72,7 @@ class TestMoves(asking.AskingCase):
         self.assertEqual({'others': 0, 'leases': [{
             'id': there['id'], 'name': 'there', 'project_id': 'red',
             'start_date': '2050-01-02T09:00:00.000000',
-            'end_date': '2050-01-02T18:00:00.000000', 'slides': 0,
+            'end_date': '2050-01-02T18:00:00.000000', 'shift': 0,
             'nodes': [{'from': left, 'to': got}]}]},
             self.dry(request)['moves'])
         self.make(request)
@@ -112,7 +112,7 @@ class TestMoves(asking.AskingCase):
         self.assertEqual(
             [(there['id'], 4 * 3600, '2050-01-02T14:00:00.000000',
               '2050-01-03T14:00:00.000000', [])],
-            [(each['id'], each['slides'], each['start_date'],
+            [(each['id'], each['shift'], each['start_date'],
               each['end_date'], each['nodes']) for each in moves['leases']])
         self.assertEqual({'leases': [], 'others': 1},
                          self.dry(request, asking.OTHER)['moves'])

@@ -79,7 +79,7 @@ class CalendarTest(testtools.TestCase):
 
     def look(self, **asked: Any) -> calendar.Calendar | None:
         """Ask for the window of the tests."""
-        return self.calendars.look(_START, _END, **asked)
+        return self.calendars.get(_START, _END, **asked)
 
     def test_all_pages_are_one(self) -> None:
         """For both libraries; each host is there once, a lease is one."""
@@ -115,7 +115,7 @@ class CalendarTest(testtools.TestCase):
 
     def test_a_window_that_cannot_be(self) -> None:
         """The service says why not."""
-        self.assertRaises(errors.BadRequest, self.calendars.look, _END,
+        self.assertRaises(errors.BadRequest, self.calendars.get, _END,
                           _START)
 
     @property

@@ -204,7 +204,7 @@ class LeaseCommandsTest(base.ClientTestCase):
         self.assertEqual(
             (made['id'], self.name, 0,
              [{'from': left, 'to': self.enrolled[1 - number].uuid}]),
-            tuple(move[key] for key in ('id', 'name', 'slides', 'nodes')))
+            tuple(move[key] for key in ('id', 'name', 'shift', 'nodes')))
         self.assertIn(f'To make room, {self.name} would move to 1 other '
                       'host.', ' '.join(self.command(
                           *tried).stdout.split()))

@@ -100,7 +100,7 @@ class TestChangeSlides(open_dates.TestCase):
         rehearsed = lease_change.rehearse(
             self.engine, lease.id, leases.LeaseChange(end=leasing.at(5)))
         self.assertEqual([(loose.id, 2 * HOUR)], [
-            (each.id, each.slides) for each in rehearsed.moved])
+            (each.id, each.shift) for each in rehearsed.moved])
         self.assertEqual(before, leasing.tables_as_text(self.world))
 
     def test_nobody_slides_out_of_a_window(self):

@@ -45,7 +45,7 @@ class TestMaintenanceSlides(open_dates.TestCase):
         made = self.book(3, 5, node)
         self.assertEqual((5, 9), self.hours(loose))
         self.assertEqual([(loose.id, loose.name, 3 * HOUR)], [
-            (each.id, each.name, each.slides) for each in made.slides])
+            (each.id, each.name, each.shift) for each in made.rescheduled])
         self.assertEqual(([], []), (made.moves, made.cannot_move))
         self.assertEqual([(loose.id, announce.SLID)], self.told[1:])
         self.assertEqual(leasing.at(4),
@@ -59,7 +59,7 @@ class TestMaintenanceSlides(open_dates.TestCase):
         made = self.book(3, 5, node)
         self.assertEqual((2, 6), self.hours(loose))
         self.assertNotEqual({node}, self.leasing.nodes(loose))
-        self.assertEqual((1, 0), (len(made.moves), len(made.slides)))
+        self.assertEqual((1, 0), (len(made.moves), len(made.rescheduled)))
         self.assert_sound()
 
     def test_a_dry_run_lists_it_and_slides_nobody(self):
@@ -68,7 +68,7 @@ class TestMaintenanceSlides(open_dates.TestCase):
         before = leasing.tables_as_text(self.world)
         made = self.book(3, 5, node, dry_run=True)
         self.assertEqual([(loose.id, leasing.at(5), leasing.at(9))], [
-            (each.id, each.start, each.end) for each in made.slides])
+            (each.id, each.start, each.end) for each in made.rescheduled])
         self.assertEqual([], made.reasons)
         self.assertEqual(before, leasing.tables_as_text(self.world))
         self.assertEqual([(loose.id, None)], self.told)
@@ -83,7 +83,7 @@ class TestMaintenanceSlides(open_dates.TestCase):
         self.assertEqual(((2, 6), {one, other} - {node}),
                          (self.hours(firm), self.leasing.nodes(firm)))
         self.assertNotEqual((2, 6), self.hours(loose))
-        self.assertEqual([loose.id], [each.id for each in made.slides])
+        self.assertEqual([loose.id], [each.id for each in made.rescheduled])
         self.assert_sound()
 
     def test_several_slide_together(self):

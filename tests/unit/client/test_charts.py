@@ -250,9 +250,9 @@ class LeasePlanTest(testtools.TestCase):
 
     def test_leases_that_would_make_room(self):
         """Own leases are named; those of others are counted."""
-        own = [{'name': 'open', 'slides': 4 * 3600, 'nodes': []},
-               {'name': 'back', 'slides': -60, 'nodes': [{}, {}]},
-               {'name': 'there', 'slides': 0, 'nodes': [{}]}]
+        own = [{'name': 'open', 'shift': 4 * 3600, 'nodes': []},
+               {'name': 'back', 'shift': -60, 'nodes': [{}, {}]},
+               {'name': 'there', 'shift': 0, 'nodes': [{}]}]
         for moves, said in (
                 ({'leases': own, 'others': 2},
                  'To make room, open would start 4h later; back would start '

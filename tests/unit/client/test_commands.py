@@ -191,12 +191,15 @@ class CommandsTest(base.ClientTestCase):
     def test_create_for_what_is_no_flavor(self):
         """No request is sent."""
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'f')
-        for text in (None, '{', '[]', '7'):
+        for text, reason in (
+                (None, 'cannot be read: No such file or directory.'),
+                ('{', 'is not JSON ('), ('[]', 'is not the output of'),
+                ('7', 'is not the output of')):
             if text is not None:
                 path.write_text(text)
             error = self.assertRaises(exc.CommandError, self.create,
                                       '--flavor-file', str(path))
-            self.assertIn('--flavor-file', str(error))
+            self.assertIn(f'--flavor-file: {path} {reason}', str(error))
         self.assertEqual([], self.service.requests)
 
     def test_create_without_any_wish(self):

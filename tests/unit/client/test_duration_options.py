@@ -20,11 +20,21 @@ import io
 
 import testtools
 
+from ironic_reservations_client.osc import typed
 from tests.unit.client import commands
 
 
 class DurationOptionsTest(testtools.TestCase):
     """A number without a unit is refused with the units."""
+
+    def test_plain_seconds_name_both_ways_to_write_them(self) -> None:
+        """``--ttl`` and ``--wait`` also take a number of seconds."""
+        parser = argparse.ArgumentParser()
+        parser.add_argument('--ttl', type=typed.plain_seconds)
+        self.assertEqual([600, 600], [
+            parser.parse_args(['--ttl', text]).ttl for text in ('600', '10m')])
+        self.assertIn('or 2w, or as a number of seconds',
+                      _refusal(parser, '--ttl', 'abc'))
 
     def test_each_option_needs_a_unit(self) -> None:
         """The parser of each command in setup.cfg is checked."""

@@ -41,11 +41,11 @@ export function movesOf(moves) {
     nodes: each.nodes.map((node) => node.to)}));
 }
 
-function movedText({name, slides, nodes}) {
+function movedText({name, shift, nodes}) {
   const said = [];
-  if (slides) {
-    said.push(`starts ${duration(Math.abs(slides))} ${
-      slides > 0 ? 'later' : 'earlier'}`);
+  if (shift) {
+    said.push(`starts ${duration(Math.abs(shift))} ${
+      shift > 0 ? 'later' : 'earlier'}`);
   }
   if (nodes.length) {
     said.push(nodes.length === 1 ? 'moves to another host'

@@ -334,7 +334,7 @@ def _act(module: Any, conn: Any) -> dict[str, Any]:
             service.leases.end(conn, there)
         return {'changed': there is not None, 'lease': None,
                 'diff': {'before': before, 'after': {}}}
-    changed, told = True, {}
+    changed, rehearsed = True, {}
     if there is None:
         lease = service.leases.post(conn, _new(params),
                                     dry_run=module.check_mode)
@@ -344,11 +344,11 @@ def _act(module: Any, conn: Any) -> dict[str, Any]:
     else:
         lease, changed = there, False
     if changed and module.check_mode:
-        told['moves'] = lease.moves
+        rehearsed['moves'] = lease.moves
     if params['wait'] and not module.check_mode:
         lease = _waited(module, conn, lease)
     after = service.plain(lease)
-    return {'changed': changed, 'lease': after, **told,
+    return {'changed': changed, 'lease': after, **rehearsed,
             'diff': {'before': before, 'after': after}}
 
 

@@ -76,14 +76,14 @@ class LeasePlan:
         if plan.get('queued'):
             yield text.Text('Queued: starts earlier than this when hosts '
                             'become free, and never later')
-        for told in (
+        for sentence in (
                 plan['waiting'] and f'Waiting for: {plan["waiting"]}',
                 plan['degraded'] and 'Degraded: '
                 + (plan.get('degraded_reason')
                    or 'the lease has less than it was promised.')
                 + ' "reservation lease set --heal" plans it again.'):
-            if told:
-                yield text.Text(told, 'bold red')
+            if sentence:
+                yield text.Text(sentence, 'bold red')
         if room := _room(plan.get('moves') or {}):
             yield text.Text(room)
         yield text.Text()
@@ -146,11 +146,10 @@ def _room(moves: Mapping[str, Any]) -> str:
 
 
 def _moved(each: Mapping[str, Any]) -> str:
-    by, hosts = each['slides'], len(each['nodes'])
+    hosts = len(each['nodes'])
     said = []
-    if by:
-        duration = times.shown_duration(datetime.timedelta(seconds=abs(by)))
-        said.append(f'start {duration} {"later" if by > 0 else "earlier"}')
+    if each['shift']:
+        said.append(f'start {times.shown_shift(each["shift"])}')
     if hosts:
         said.append(f'move to {counted.counted(hosts, "other host")}')
     return f'{each["name"]} would {" and ".join(said)}'
@@ -163,12 +162,12 @@ def _reservation(reservation: Mapping[str, Any],
         'Reservation ', (reservation['id'], 'bold'), '  ',
         _styled(reservation['status']))
     yield text.Text(_wanted(reservation))
-    for key, told in (
+    for key, sentence in (
             ('missing_resources', 'The reservation has fewer hosts than it '
                                   'was promised.'),
             ('resources_changed', 'A broken node was replaced.')):
         if reservation[key]:
-            yield text.Text(told, 'bold red')
+            yield text.Text(sentence, 'bold red')
     nodes = _table(options, 'Node', 'UUID', 'Promise', 'Provision state')
     for node in reservation['nodes']:
         nodes.add_row(node['name'] or '-', node['uuid'],

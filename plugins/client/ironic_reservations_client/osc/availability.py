@@ -59,7 +59,7 @@ class ShowAvailability(zone.ChartCommand):
             raise exc.CommandError(
                 'Slots depend on the number of hosts and on the duration: use '
                 '--hosts and --duration, too.')
-        found = availability.AvailabilityManager(self.client).look(
+        found = availability.AvailabilityManager(self.client).get(
             start=parsed_args.start, end=parsed_args.end,
             hosts=parsed_args.hosts, duration=parsed_args.duration,
             slots=parsed_args.slots, **options.selected(parsed_args))

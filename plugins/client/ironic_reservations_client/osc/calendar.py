@@ -65,7 +65,7 @@ class ShowCalendar(zone.ChartCommand):
     def _read_calendar(self, parsed_args: argparse.Namespace,
                        tag: str | None = None) -> calendar.Calendar | None:
         found: calendar.Calendar | None = calendar.CalendarManager(
-            self.client).look(**resources.CALENDAR.read(
+            self.client).get(**resources.CALENDAR.read(
                 vars(parsed_args), 'create'), tag=tag)
         return found
 

@@ -82,7 +82,7 @@ def deploy(client: Any, of: deployment.Promised, wanted: deployment.Wanted,
     if timeout is not None:
         with _display(of) as report:
             under_way.wait(timeout, report)
-    under_way.check(told=timeout is not None and not detailed)
+    under_way.check(reported=timeout is not None and not detailed)
     assert of.lease is not None
     return {'lease_id': of.lease.id, 'lease_name': of.lease.name,
             'nodes': cells.lines(_line, [

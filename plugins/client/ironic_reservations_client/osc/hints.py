@@ -28,8 +28,8 @@ _WORDS = tuple((re.compile(found), rf'\g<0> {added}') for found, added in (
      '"reservation list --node" finds the reservation of a node.')))
 
 
-def explained(told: str) -> str:
+def explained(text: str) -> str:
     """Return the text of a refusal, with the option or command for a key."""
     for pattern, replacement in _WORDS:
-        told = pattern.sub(replacement, told)
-    return told
+        text = pattern.sub(replacement, text)
+    return text

@@ -18,7 +18,6 @@ import argparse
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
-import datetime
 from typing import Any
 
 from ironicclient import exc
@@ -156,10 +155,8 @@ def _move(each: dict[str, Any]) -> str:
 
 def _moved_lease(each: dict[str, Any]) -> str:
     """Return a lease whose dates change, with its new dates."""
-    by = each['seconds']
-    duration = times.shown_duration(datetime.timedelta(seconds=abs(by)))
     return (f'lease {each["lease_name"]} ({each["lease_id"]}): '
-            f'{_window(each)}, {duration} {"later" if by > 0 else "earlier"}')
+            f'{_window(each)}, {times.shown_shift(each["shift"])}')
 
 
 def _reason(each: dict[str, Any]) -> str:
@@ -167,8 +164,8 @@ def _reason(each: dict[str, Any]) -> str:
 
 
 _LINES: dict[str, Callable[[dict[str, Any]], str]] = {
-    'nodes': _node, 'bound': _bound, 'moves': _move, 'slides': _moved_lease,
-    'cannot_move': _move, 'reasons': _reason}
+    'nodes': _node, 'bound': _bound, 'moves': _move,
+    'rescheduled': _moved_lease, 'cannot_move': _move, 'reasons': _reason}
 #: The key with the name of a node, by the key with its UUID.
 _NODES = {'node_uuid': 'node_name', 'to': 'to_name'}
 
@@ -196,7 +193,7 @@ def _name_nodes(client: Any,
 
 def _values(found: maintenance.Maintenance,
             columns: Sequence[str]) -> list[Any]:
-    # Services before API version 1.25 send no slides.
+    # Services before API version 1.25 do not send it.
     return [cells.lines(_LINES[name], getattr(found, name, []))
             if name in _LINES else getattr(found, name)
             for name in columns]

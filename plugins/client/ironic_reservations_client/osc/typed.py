@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+import contextlib
 import datetime
 import json
 import pathlib
@@ -49,10 +50,12 @@ duration = typed(times.seconds)
 @typed
 def plain_seconds(text: str) -> int:
     """Parse a number of seconds, or a duration such as ``10m``."""
-    try:
+    with contextlib.suppress(ValueError):
         return int(text)
-    except ValueError:
+    try:
         return times.seconds(text)
+    except ValueError as error:
+        raise ValueError(f'{error}, or as a number of seconds') from error
 
 
 def now() -> datetime.datetime:
@@ -117,10 +120,14 @@ def flavor(path: str | None) -> dict[str, Any] | None:
     try:
         document = json.loads(sys.stdin.read() if path == '-' else
                               pathlib.Path(path).read_text('utf-8'))
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise exc.CommandError(
-            f'--flavor-file: {path} cannot be read as JSON: {error}'
+            f'--flavor-file: {path} cannot be read: {error.strerror}.'
         ) from error
+    except ValueError as error:
+        raise exc.CommandError(
+            f'--flavor-file: {path} is not JSON ({error}). Use the output of '
+            '"openstack flavor show -f json".') from error
     if not isinstance(document, dict):
         raise exc.CommandError(
             f'--flavor-file: {path} is not the output of "openstack flavor '

@@ -44,5 +44,5 @@ lease, post, leases, get, change, end = transport.functions(
     kind=Lease)
 hosts, get_host, open_host, change_host, close_host = transport.functions(
     _host.HostManager, 'list', 'get', 'create', 'change', 'delete', kind=Host)
-availability, = transport.functions(_availability.AvailabilityManager, 'look')
-calendar, = transport.functions(_calendar.CalendarManager, 'look')
+availability, = transport.functions(_availability.AvailabilityManager, 'get')
+calendar, = transport.functions(_calendar.CalendarManager, 'get')
