@@ -56,6 +56,13 @@ ADMIN = 'admin'
 Resources = Mapping[str, int]
 
 _GENERATION = 'resource_provider_generation'
+#: The kinds and minimums of the values in an inventory, and their maximum: the
+#: largest ratio that Placement stores.
+_OFFER: dict[str, tuple[type[Any], int]] = {
+    'total': (int, 0), 'reserved': (int, 0), 'min_unit': (int, 0),
+    'max_unit': (int, 0), 'step_size': (int, 1),
+    'allocation_ratio': (numbers.Real, 0)}
+_LARGEST = 3.5e38
 _T = TypeVar('_T')
 #: Tells from a status and a document whether Placement has no such thing.
 _Absent = Callable[[int, Any], bool]
@@ -468,10 +475,14 @@ def _usages(body: Any) -> dict[str, int]:
 def _inventories(body: Any) -> Inventories:
     by_class = documents.mapping(body, 'inventories', dict)
     for inventory in by_class.values():
-        for key in ('total', 'reserved'):
-            documents.field(inventory, key, int)
-        documents.of_kind(documents.value_of(inventory, 'allocation_ratio'),
-                          numbers.Real, '"allocation_ratio" in its answer')
+        for key, (kind, least) in _OFFER.items():
+            value: Any = documents.of_kind(
+                documents.value_of(inventory, key), kind,
+                f'"{key}" in its answer')
+            # Not a number is not in any range.
+            if not least <= value <= _LARGEST:
+                raise documents.Malformed(
+                    f'"{key}" in its answer is out of range')
     return Inventories(_generation(body), by_class)
 
 

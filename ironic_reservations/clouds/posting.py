@@ -30,20 +30,38 @@ class Declined(Undelivered):
     """The receiver has refused the message."""
 
 
-def post(url: str, host: str, headers: Mapping[str, str], body: bytes,
+def post(url: str, headers: Mapping[str, str], body: bytes,
          timeout: float) -> None:
     """Post a message.
 
-    :param host: the host of the URL; an IPv6 address has no brackets.
-    :param timeout: the limit for the whole exchange, in seconds.
     :raises Undelivered: the receiver may not have accepted the message.
     :raises Declined: the receiver has refused the message.
     """
+    status, _ = ask(url, headers, body, timeout)
+    if not 200 <= status < 300:
+        raise Declined(f'{urllib.parse.urlsplit(url).hostname} answered '
+                       f'{status}')
+
+
+def ask(url: str, headers: Mapping[str, str], body: bytes, timeout: float,
+        most: int = 0) -> tuple[int, bytes]:
+    """Post a message, and return the status and the body of the answer.
+
+    A redirect is an answer like any other.
+
+    :param timeout: the limit for the whole exchange, in seconds.
+    :param most: the maximum number of bytes of the body that are read.
+    :raises Undelivered: the receiver may not have received the message.
+    """
     target = urllib.parse.urlsplit(url)
+    # An IPv6 address has no brackets.
+    host = target.hostname
+    if host is None:
+        raise Undelivered('the URL names no host')
     path = urllib.parse.urlunsplit(('', '', target.path or '/', target.query,
                                     ''))
 
-    def exchange(cut: time_limit.Cut) -> int:
+    def exchange(cut: time_limit.Cut) -> tuple[int, bytes]:
         port = target.port
         if port is None:
             # Without a port, http.client takes the end of an IPv6 address for
@@ -61,13 +79,12 @@ def post(url: str, host: str, headers: Mapping[str, str], body: bytes,
             connection.connect()
             cut.watch(connection.sock)
             connection.request('POST', path, body, dict(headers))
-            # The body of the answer is not read; a redirect is an error like
-            # any other status than 2xx.
-            return connection.getresponse().status
+            answer = connection.getresponse()
+            return answer.status, answer.read(most) if most else b''
         finally:
             connection.close()
     try:
-        status = time_limit.within(timeout, host, exchange)
+        return time_limit.within(timeout, host, exchange)
     except OSError as exc:
         # Caught before ValueError, since a certificate error is both.
         raise _unreached(host, exc) from exc
@@ -78,8 +95,6 @@ def post(url: str, host: str, headers: Mapping[str, str], body: bytes,
                           'is not valid') from None
     except http.client.HTTPException as exc:
         raise _unreached(host, exc) from exc
-    if not 200 <= status < 300:
-        raise Declined(f'{host} answered {status}')
 
 
 def _unreached(host: str, exc: Exception) -> Undelivered:

@@ -23,9 +23,9 @@ from typing import Any
 
 import rich.console
 import rich.progress
-import rich.table
 
 from ironic_reservations import engine as engine_module
+from ironic_reservations.cmd import tables
 from ironic_reservations.features.placement.class_heal import (
     heal as class_heal,
 )
@@ -137,16 +137,11 @@ def _print(results: Sequence[class_heal.Result], total: int,
             'not_reached': total - len(results), 'counts': counts,
             'collisions': collisions, 'found': rows}, indent=2))
         return
-    if rows:
-        table = rich.table.Table()
-        for name in ('Node', 'Name', 'Class', 'Instance', 'Outcome', 'Why'):
-            table.add_column(name, overflow='fold')
-        for row in rows:
-            table.add_row(row['node'], row['name'] or '',
-                          row['resource_class'] or '', row['instance'] or '',
-                          row['outcome'],
-                          row['detail'] or f'{row["reason"]}')
-        rich.console.Console().print(table)
+    tables.show(
+        ('Node', 'Name', 'Class', 'Instance', 'Outcome', 'Why'),
+        [(row['node'], row['name'] or '', row['resource_class'] or '',
+          row['instance'] or '', row['outcome'],
+          row['detail'] or row['reason']) for row in rows])
     print(_summary(results, counts, total))
     for name, classes in collisions.items():
         print(f'The resource classes {", ".join(classes)} are one class in '

@@ -18,10 +18,8 @@ import dataclasses
 import json
 from typing import Any
 
-import rich.console
-import rich.table
-
 from ironic_reservations import engine as engine_module
+from ironic_reservations.cmd import tables
 from ironic_reservations.engine import lost_promises
 from ironic_reservations.model import count_text
 
@@ -55,18 +53,9 @@ def run(engine: engine_module.Engine, options: Any) -> int:
         print(json.dumps([dataclasses.asdict(each) for each in found],
                          indent=2))
     else:
-        _print(found)
+        tables.show(('Kind', 'Node', 'Seen', 'What to do'), [
+            (each.kind.value, each.node_uuid, each.detail, each.remedy)
+            for each in found])
+        print(f'{count_text.counted(len(found), "trace")} of promises that '
+              'the database does not have.')
     return FOUND if found else 0
-
-
-def _print(found: list[lost_promises.Trace]) -> None:
-    if found:
-        table = rich.table.Table()
-        for name in ('Kind', 'Node', 'Seen', 'What to do'):
-            table.add_column(name, overflow='fold')
-        for each in found:
-            table.add_row(each.kind.value, each.node_uuid, each.detail,
-                          each.remedy)
-        rich.console.Console().print(table)
-    print(f'{count_text.counted(len(found), "trace")} of promises that the '
-          'database does not have.')

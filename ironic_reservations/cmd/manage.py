@@ -19,8 +19,6 @@ import logging
 import sys
 
 from oslo_config import cfg
-import rich.console
-import rich.table
 
 from ironic_reservations import build
 from ironic_reservations import conf as project_conf
@@ -32,6 +30,7 @@ from ironic_reservations.cmd import lost_promises
 from ironic_reservations.cmd import provider_config
 from ironic_reservations.cmd import purge
 from ironic_reservations.cmd import restored
+from ironic_reservations.cmd import tables
 from ironic_reservations.db import causes
 from ironic_reservations.features.placement import sync as placement_sync
 from ironic_reservations.features.placement.audit import auditing
@@ -161,18 +160,12 @@ def _document(report: auditing.Report) -> dict[str, object]:
 
 
 def _print(report: auditing.Report) -> None:
-    rows = _rows(report)
-    if rows:
-        table = rich.table.Table()
-        for name in ('Difference', 'Node', 'Consumer', 'Detail', 'Repaired'):
-            table.add_column(name, overflow='fold')
-        for row in rows:
-            table.add_row(
-                str(row['kind']), str(row['node'] or ''),
-                str(row['consumer'] or ''), str(row['detail']),
-                '' if row['repaired'] is None else 'yes' if row['repaired']
-                else f'no: {row["why_not"]}')
-        rich.console.Console().print(table)
+    tables.show(
+        ('Difference', 'Node', 'Consumer', 'Detail', 'Repaired'),
+        [(str(row['kind']), str(row['node'] or ''),
+          str(row['consumer'] or ''), str(row['detail']),
+          '' if row['repaired'] is None else 'yes' if row['repaired']
+          else f'no: {row["why_not"]}') for row in _rows(report)])
     print(_summary(report))
 
 

@@ -21,12 +21,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 from collections.abc import Mapping
 import datetime
+import json
 from typing import Any
-import urllib.parse
 
 from oslo_config import cfg
 from oslo_log import log
-import requests
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import posting
@@ -39,8 +38,8 @@ LOG = log.getLogger(__name__)
 #: The hosts of leases by the uuids of their nodes.
 Hosts = Mapping[str, leases.Host]
 
-#: The maximum nesting of an answer that is parsed.
-_DEEPEST = 16
+#: The maximum size and nesting of an answer that is parsed.
+_LONGEST, _DEEPEST = 4096, 16
 _SILENT = ('The enforcement service, which decides about leases, does not '
            'answer, so nothing was promised or changed. Try again later; if '
            'this continues, tell the operator.')
@@ -102,20 +101,14 @@ def commit(conf: cfg.ConfigOpts, body: bytes) -> None:
     :raises Undelivered: the service may not have received it.
     :raises Declined: the service has refused it.
     """
-    options = conf.leases
-    host = urllib.parse.urlsplit(options.enforcement_commit_url).hostname
-    if host is None:
-        raise posting.Undelivered('[leases] enforcement_commit_url names no '
-                                  'host')
-    headers = {'Content-Type': 'application/json', 'Connection': 'close',
-               **_headers(conf)}
-    posting.post(options.enforcement_commit_url, host, headers, body,
-                 options.enforcement_timeout)
+    posting.post(conf.leases.enforcement_commit_url, _headers(conf), body,
+                 conf.leases.enforcement_timeout)
 
 
 def _headers(conf: cfg.ConfigOpts) -> dict[str, str]:
     token = (conf.leases.enforcement_token or '').strip()
-    return {'Accept': 'application/json',
+    return {'Content-Type': 'application/json',
+            'Accept': 'application/json', 'Connection': 'close',
             **({'X-Auth-Token': token} if token else {})}
 
 
@@ -132,50 +125,37 @@ def _ask(conf: cfg.ConfigOpts, what: str, project_id: str | None,
         'region_name': options.enforcement_region_name
         or conf.ironic.region_name}}
     try:
-        with requests.Session() as session:
-            # The environment of the process may have a proxy, or passwords.
-            session.trust_env = False
-            answer = session.post(
-                f'{options.enforcement_url.rstrip("/")}/{what}',
-                json={**context, **question}, headers=_headers(conf),
-                timeout=options.enforcement_timeout,
-                # Another service must not decide, nor receive the token.
-                allow_redirects=False)
-    except ValueError as exc:
-        # The message is not logged, since it may contain the token.
-        LOG.error('The enforcement service cannot be asked (%s): [leases] '
-                  'enforcement_url or enforcement_token is not valid',
-                  type(exc).__name__)
-        raise errors.LeaseNotPermitted(_SILENT) from None
-    except requests.RequestException as exc:
+        status, said = posting.ask(
+            f'{options.enforcement_url.rstrip("/")}/{what}', _headers(conf),
+            json.dumps({**context, **question}).encode(),
+            options.enforcement_timeout, _LONGEST)
+    except posting.Undelivered as exc:
         LOG.warning('The enforcement service ([leases] enforcement_url) '
-                    'cannot be reached: %s', exc)
+                    'cannot be asked: %s', exc)
         raise errors.LeaseNotPermitted(_SILENT) from exc
-    if answer.status_code == 204:
-        return
-    raise errors.LeaseNotPermitted(_why(answer))
+    if status != 204:
+        raise errors.LeaseNotPermitted(_why(status, said))
 
 
-def _why(answer: requests.Response) -> str:
-    if answer.status_code == 403:
-        why = (_message(answer) or 'it gives no reason').rstrip(' .')
+def _why(status: int, said: bytes) -> str:
+    if status == 403:
+        why = (_message(said) or 'it gives no reason').rstrip(' .')
         return ('The enforcement service, which decides about leases, does '
                 f'not allow this lease: {why}.')
     LOG.warning('The enforcement service ([leases] enforcement_url) answered '
-                '%s',
-                answer.status_code)
+                '%s', status)
     return ('The enforcement service, which decides about leases, answered '
-            f'{answer.status_code}, so nothing was promised or changed. Tell '
+            f'{status}, so nothing was promised or changed. Tell '
             'the operator.')
 
 
-def _message(answer: requests.Response) -> str | None:
+def _message(said: bytes) -> str | None:
     try:
-        nesting.check(answer.content, _DEEPEST)
-        said = answer.json()
+        nesting.check(said, _DEEPEST)
+        answer = json.loads(said)
     except ValueError:
         return None
-    message = said.get('message') if isinstance(said, dict) else None
+    message = answer.get('message') if isinstance(answer, dict) else None
     return message if isinstance(message, str) else None
 
 

@@ -83,17 +83,17 @@ def post(url: str, ident: str, sent_at: int, body: bytes,
     :raises Undelivered: the receiver may not have accepted it.
     :raises Declined: the receiver has refused it.
     """
-    target = urllib.parse.urlsplit(url)
-    host = _host(target, allowed)
+    _check_allowed(url, allowed)
     headers = {'Content-Type': 'application/json', 'User-Agent': _AGENT,
                'Connection': 'close', 'webhook-id': ident,
                'webhook-timestamp': str(sent_at),
                'webhook-signature': signed(ident, sent_at, body, secrets)}
-    posting.post(url, host, headers, body, timeout)
+    posting.post(url, headers, body, timeout)
 
 
-def _host(target: urllib.parse.SplitResult, allowed: Collection[str]) -> str:
-    """Return the host of a URL if it is allowed."""
+def _check_allowed(url: str, allowed: Collection[str]) -> None:
+    """Check that messages may be posted to the host of a URL."""
+    target = urllib.parse.urlsplit(url)
     try:
         host, _ = target.hostname, target.port
     except ValueError:
@@ -105,4 +105,3 @@ def _host(target: urllib.parse.SplitResult, allowed: Collection[str]) -> str:
     if host not in {each.lower() for each in allowed}:
         raise Undelivered(f'{host} is not in [notices] '
                           'webhook_allowed_hosts')
-    return host

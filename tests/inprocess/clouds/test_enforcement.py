@@ -13,9 +13,11 @@
 """A service of the operator that is asked before a lease is made or changed.
 """
 
+import contextlib
 from http import server
 import json
 import threading
+import time
 
 import fixtures
 from oslo_config import cfg
@@ -44,6 +46,7 @@ class _Service(server.ThreadingHTTPServer):
         self.asked = []
         self.go_on = threading.Event()
         self.never = False
+        self.drips = False
 
 
 class _Handler(server.BaseHTTPRequestHandler):
@@ -56,6 +59,9 @@ class _Handler(server.BaseHTTPRequestHandler):
         if service.never:
             service.go_on.wait(30)
             return
+        if service.drips:
+            self._drip()
+            return
         if service.raw is not None:
             self.wfile.write(service.raw)
             self.close_connection = True
@@ -67,6 +73,15 @@ class _Handler(server.BaseHTTPRequestHandler):
         self.send_header('Content-Length', str(len(text)))
         self.end_headers()
         self.wfile.write(text)
+
+    def _drip(self):
+        """Send a header that does not end, byte by byte."""
+        self.wfile.write(b'HTTP/1.1 204 No\r\nX: ')
+        with contextlib.suppress(OSError):
+            for _ in range(200):
+                self.wfile.write(b'x')
+                if self.server.go_on.wait(0.05):
+                    return
 
     def log_message(self, *args):
         pass
@@ -248,6 +263,21 @@ class TestEnforcement(world.TestCase):
                 said = self._refused(self.leasing.create, 1, 3)
                 self.assertIn('The enforcement service', said)
                 self.assertNotIn('oops', said)
+
+    def test_service_that_sent_a_byte_now_and_then_held_up_a_request(self):
+        """The time-out was for each byte, and not for the answer."""
+        self.service.drips = True
+        self.leasing.world.conf.set_override('enforcement_timeout', 0.5,
+                                             'leases')
+        begun = time.monotonic()
+        self._refused(self.leasing.create, 1, 3)
+        self.assertLess(time.monotonic() - begun, 5)
+
+    def test_reason_of_any_length_was_sent_to_the_caller(self):
+        """A page of the service, or of what stands before it."""
+        self.service.answer = (403, json.dumps(
+            {'message': 'no' * 10_000_000}).encode())
+        self.assertLess(len(self._refused(self.leasing.create, 1, 3)), 1000)
 
     def test_token_that_cannot_be_sent_stays_secret(self):
         """What is wrong is logged, and not what the token is."""

@@ -28,6 +28,8 @@ _PROVIDER = {'uuid': 'u', 'name': 'n', 'generation': 1,
              'parent_provider_uuid': None}
 _HELD = {'resources': {'CUSTOM_GOLD': 1}}
 _ON_PROVIDER = {'resource_provider_generation': 1, 'allocations': {'c': _HELD}}
+_OFFER = {'total': 1, 'reserved': 0, 'min_unit': 1, 'max_unit': 1,
+          'step_size': 1, 'allocation_ratio': 1.0}
 _USAGES = {'resource_provider_generation': 1, 'usages': {'CUSTOM_GOLD': 1}}
 _Read = Callable[[placement.Placement], Any]
 #: Each read: how, a good document, and paths of keys that it needs.
@@ -51,10 +53,12 @@ _READS: dict[str, tuple[_Read, dict[str, Any], tuple[str, ...]]] = {
     'usages': (lambda client: client.usages('u'), _USAGES, ('usages',)),
     'inventories': (
         lambda client: client.inventories('u'),
-        {'resource_provider_generation': 1, 'inventories': {'CUSTOM_GOLD': {
-            'total': 1, 'reserved': 0, 'allocation_ratio': 1.0}}},
-        ('resource_provider_generation', 'inventories',
-         'inventories/CUSTOM_GOLD/total', 'inventories/CUSTOM_GOLD/reserved')),
+        {'resource_provider_generation': 1,
+         'inventories': {'CUSTOM_GOLD': _OFFER}},
+        ('resource_provider_generation', 'inventories', *(
+            f'inventories/CUSTOM_GOLD/{key}' for key in _OFFER
+            # Its whole numbers are good, too.
+            if key != 'allocation_ratio'))),
     'traits': (lambda client: client.traits('u'),
                {'traits': ['CUSTOM_FAST']}, ('traits',)),
     'with_room': (
@@ -127,6 +131,18 @@ class TestMalformedAnswers(testtools.TestCase):
                 self.assertIn('[placement]', said)
             self.there.document = good
             self.assertTrue(read(self.client), name)
+
+    def test_number_in_an_inventory_without_a_meaning(self) -> None:
+        """The capacity was an OverflowError, or a division by zero."""
+        for key, value in (('step_size', 0), ('total', -1),
+                           ('max_unit', 10 ** 400),
+                           *(('allocation_ratio', each) for each in (
+                               float('nan'), float('inf'), -1.0, '1', None))):
+            self.there.document = {
+                'resource_provider_generation': 1,
+                'inventories': {'VCPU': {**_OFFER, key: value}}}
+            self.assertIn(f'"{key}"',
+                          self.unavailable(_READS['inventories'][0]))
 
     def test_each_key_that_a_read_needs(self) -> None:
         for read, good, needed in _READS.values():

@@ -134,6 +134,15 @@ class TestLostPromises(timelines.TestCase):
         self.assertEqual(1, status)
         self.assertIn('1 trace of promises', text)
 
+    def test_lessee_with_brackets_stopped_the_command(self):
+        """The owner of a node could hide all traces, or write links."""
+        self.useFixture(fixtures.EnvironmentVariable('COLUMNS', '500'))
+        (node,) = self.leasing.hosts()
+        for lessee in ('[/red]', ':smile:', '[link=http://x]y[/link]'):
+            self.world.ironic.change(node, lessee=lessee)
+            _, text = self.listed('table')
+            self.assertIn(lessee, text)
+
     def listed(self, form):
         """Return the exit status of the command, and what it prints."""
         said = io.StringIO()
