@@ -12,8 +12,6 @@
 
 """Each bad request gets a 4xx with a stable code and changes nothing."""
 
-from __future__ import annotations
-
 import datetime
 import json
 from typing import Any

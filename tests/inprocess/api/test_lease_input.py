@@ -11,8 +11,6 @@
 #    under the License.
 """Requests that Blazar answers with 500 are refused with a reason."""
 
-from __future__ import annotations
-
 import datetime
 import json
 from typing import Any

@@ -12,8 +12,6 @@
 
 """The API without one of the services that it needs."""
 
-from __future__ import annotations
-
 import logging
 import re
 from typing import Any

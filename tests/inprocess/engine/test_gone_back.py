@@ -16,8 +16,6 @@ Two histories begin at the same state: one that this process has seen, and one
 that another process has written after the first one was lost.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import logging
 from unittest import mock

@@ -12,8 +12,6 @@
 
 """What was promised and is gone is found by what others tell of it."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import io

@@ -12,8 +12,6 @@
 
 """A hold of a promise that is gone is told by Placement alone."""
 
-from __future__ import annotations
-
 from ironic_reservations.engine import lost_promises
 from tests import gone_back
 from tests.inprocess.placement import ground
