@@ -77,6 +77,14 @@ class Dump:
         answered.start()
 
 
+@contextlib.contextmanager
+def undone(database: db_connection.Database) -> Iterator[None]:
+    """Have what is written meanwhile be gone afterwards."""
+    dump = Dump(database)
+    yield
+    dump.restore()
+
+
 def _numbered(table: sa.Table) -> sa.Column[int] | None:
     """Return the column of a table that the database numbers."""
     return table.autoincrement_column

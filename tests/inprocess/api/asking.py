@@ -13,8 +13,6 @@
 
 """An operator and members of projects, with an application with hosts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import testtools

@@ -12,8 +12,6 @@
 
 """The initial states of the declarative tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 import os
 from typing import Any

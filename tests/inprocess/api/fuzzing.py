@@ -12,8 +12,6 @@
 
 """Requests that are made from the OpenAPI description, valid and broken."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 import logging
 from typing import Any

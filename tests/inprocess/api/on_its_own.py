@@ -12,8 +12,6 @@
 
 """The API on its own, with its own authentication."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import bcrypt

@@ -16,8 +16,6 @@ The program of :mod:`tests.inprocess.api.test_deep_json`: it prints one line
 for each request, and crashes at the first request that exceeds the stack.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from typing import Any

@@ -16,8 +16,6 @@ The stories in samples/ send each request sample to the whole application, and
 compare each answer with its sample.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 import json
 import pathlib

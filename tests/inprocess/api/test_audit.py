@@ -12,8 +12,6 @@
 
 """Each change and each refusal is recorded with its author."""
 
-from __future__ import annotations
-
 import datetime
 import functools
 import json

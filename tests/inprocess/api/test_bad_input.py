@@ -12,8 +12,6 @@
 
 """Each bad request gets a 4xx with a stable code and changes nothing."""
 
-from __future__ import annotations
-
 import datetime
 import json
 from typing import Any
@@ -239,6 +237,10 @@ class TestKeysOfLaterVersions(testscenarios.WithScenarios,
                       answer.detail)
 
 
+def _replace(path: Any, value: Any) -> list[dict[str, Any]]:
+    return [{'op': 'replace', 'path': path, 'value': value}]
+
+
 class TestNothingIsRenewed(testscenarios.WithScenarios, testtools.TestCase):
     """Refused patches."""
 
@@ -255,32 +257,22 @@ class TestNothingIsRenewed(testscenarios.WithScenarios, testtools.TestCase):
         ('no_op', [{'path': '/ttl', 'value': 60}], INVALID),
         ('no_path', [{'op': 'replace', 'value': 60}], INVALID),
         ('no_value', [{'op': 'replace', 'path': '/ttl'}], INVALID),
-        ('path_number', [{'op': 'replace', 'path': 1, 'value': 60}], INVALID),
-        ('path_without_slash',
-         [{'op': 'replace', 'path': 'ttl', 'value': 60}], INVALID),
-        ('path_root', [{'op': 'replace', 'path': '/', 'value': 60}], UNKNOWN),
-        ('path_unknown',
-         [{'op': 'replace', 'path': '/colour', 'value': 60}], UNKNOWN),
-        ('path_deep',
-         [{'op': 'replace', 'path': '/ttl/0', 'value': 60}], UNKNOWN),
-        ('path_escaped',
-         [{'op': 'replace', 'path': '/~0ttl', 'value': 60}], UNKNOWN),
-        ('path_fixed',
-         [{'op': 'replace', 'path': '/node_uuid', 'value': NODE}], INVALID),
-        ('path_project',
-         [{'op': 'replace', 'path': '/project_id', 'value': 'x'}], INVALID),
+        ('path_number', _replace(1, 60), INVALID),
+        ('path_without_slash', _replace('ttl', 60), INVALID),
+        ('path_root', _replace('/', 60), UNKNOWN),
+        ('path_unknown', _replace('/colour', 60), UNKNOWN),
+        ('path_deep', _replace('/ttl/0', 60), UNKNOWN),
+        ('path_escaped', _replace('/~0ttl', 60), UNKNOWN),
+        ('path_fixed', _replace('/node_uuid', NODE), INVALID),
+        ('path_project', _replace('/project_id', 'x'), INVALID),
         ('key_unknown', [{'op': 'replace', 'path': '/ttl', 'value': 60,
                           'from': '/x'}], UNKNOWN),
-        ('value_null',
-         [{'op': 'replace', 'path': '/ttl', 'value': None}], INVALID),
-        ('value_string',
-         [{'op': 'replace', 'path': '/ttl', 'value': '60'}], INVALID),
-        ('value_object',
-         [{'op': 'replace', 'path': '/expires_at', 'value': {}}], INVALID),
-        ('value_too_long',
-         [{'op': 'replace', 'path': '/ttl', 'value': 86401}], INVALID),
-        ('value_past', [{'op': 'replace', 'path': '/expires_at',
-                         'value': '2001-01-01T00:00:00Z'}], INVALID),
+        ('value_null', _replace('/ttl', None), INVALID),
+        ('value_string', _replace('/ttl', '60'), INVALID),
+        ('value_object', _replace('/expires_at', {}), INVALID),
+        ('value_too_long', _replace('/ttl', 86401), INVALID),
+        ('value_past',
+         _replace('/expires_at', '2001-01-01T00:00:00Z'), INVALID),
     )]
 
     patch: Any

@@ -12,8 +12,6 @@
 
 """Dates that clients send back without seconds."""
 
-from __future__ import annotations
-
 import datetime
 from typing import Any
 

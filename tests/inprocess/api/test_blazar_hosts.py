@@ -12,8 +12,6 @@
 
 """Hosts in Blazar's format: their names and their allocations."""
 
-from __future__ import annotations
-
 import datetime
 from typing import Any
 

@@ -12,8 +12,6 @@
 
 """Input that Blazar accepts is accepted here, or refused with a reason."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.inprocess.api import asking

@@ -13,17 +13,14 @@
 """Requests of Blazar's public clients are accepted, or refused with a reason.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 import pathlib
 from typing import Any
 
 import testscenarios
-import testtools
 import yaml
 
-from tests import small_nova
+from tests.inprocess.api import blazar_client
 from tests.inprocess.api import world
 
 _DOCUMENTS = pathlib.Path(__file__).parent / 'blazar-requests.yaml'
@@ -35,7 +32,7 @@ def _documents() -> list[tuple[str, dict[str, Any]]]:
             for each in yaml.safe_load(_DOCUMENTS.read_text())]
 
 
-class TestRequests(testscenarios.WithScenarios, testtools.TestCase):
+class TestRequests(testscenarios.WithScenarios, blazar_client.ClientCase):
     """The requests of each client, in order, on a cloud with a flavor.
 
     :ivar count: the number of hosts.
@@ -47,33 +44,16 @@ class TestRequests(testscenarios.WithScenarios, testtools.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        nova = self.useFixture(small_nova.SmallNova())
-        nova.flavor('3', 'bm.gold', 64, 262144, 2000, extra_specs={
-            'resources:CUSTOM_GOLD': '1', **{
-                f'resources:{name}': '0'
-                for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}})
-        self.world = self.useFixture(world.OpenWorld(
-            nova__enabled=True, placement__enabled=True,
-            nova__endpoint_override=nova.endpoint))
         for number in range(1, max(self.count, 1) + 1):
-            self.world.ironic.add(
-                name=f'compute-{number}', resource_class='gold', properties=(
-                    ('cpus', '64'), ('cpu_arch', 'x86_64'),
-                    ('local_gb', '2000'), ('memory_mb', '262144')))
+            self.add_node(number)
             if number <= self.count:
                 world.request(self.world, 'POST', '/v1/os-hosts',
                               {'name': f'compute-{number}'}, version=None)
-        self.kept: dict[str, str] = {}
 
     def test_all(self) -> None:
         """Each request gets the answer of the document."""
         for step in self.requests:
-            method, path, *body = self.filled(step['sends'])
-            answer = world.request(
-                self.world, method, path, *body, version=None, environ={
-                    'HTTP_ACCEPT': 'application/json',
-                    'HTTP_X_AUTH_TOKEN': 'unused'})
-            told = f'{method} {path} {body}: {answer.body!r}'
+            answer, told = self.send(step['sends'])
             self.assertEqual(step['gets'], answer.status, told)
             document = answer.json if answer.body else None
             if 'says' in step:
@@ -82,11 +62,7 @@ class TestRequests(testscenarios.WithScenarios, testtools.TestCase):
             if 'has' in step:
                 self.assertEqual([], list(self.lacking(
                     self.filled(step['has']), document)), told)
-            for name, keys in step.get('keeps', {}).items():
-                value = document
-                for key in keys:
-                    value = value[key]
-                self.kept[name] = value
+            self.keep(step, document)
 
     def lacking(self, wanted: Any, found: Any,
                 where: str = '') -> Iterator[str]:
@@ -102,14 +78,3 @@ class TestRequests(testscenarios.WithScenarios, testtools.TestCase):
                                         f'{where}[{place}]')
         elif wanted != found:
             yield f'{where} is {found!r}'
-
-    def filled(self, value: Any) -> Any:
-        """Replace $names by the values that were kept."""
-        if isinstance(value, dict):
-            return {key: self.filled(each) for key, each in value.items()}
-        if isinstance(value, list):
-            return [self.filled(each) for each in value]
-        if isinstance(value, str):
-            for name, kept in self.kept.items():
-                value = value.replace(f'${name}', kept)
-        return value

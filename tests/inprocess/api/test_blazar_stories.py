@@ -11,8 +11,6 @@
 #    under the License.
 """Blazar's own declarative tests, as its Tempest plugin has them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 import importlib.util
 import json

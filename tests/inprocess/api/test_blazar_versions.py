@@ -12,8 +12,6 @@
 
 """Versions are negotiated in the same way on all resources."""
 
-from __future__ import annotations
-
 import fixtures
 from ironicclient import client as ironic_client
 import openstack

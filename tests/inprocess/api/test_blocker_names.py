@@ -12,8 +12,6 @@
 
 """The names of leases in the refusal of another lease."""
 
-from __future__ import annotations
-
 import base64
 import pathlib
 from typing import Any

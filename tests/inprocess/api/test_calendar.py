@@ -11,8 +11,6 @@
 #    under the License.
 """GET /v1/calendar: free hosts over time, and the leases of each host."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from typing import Any

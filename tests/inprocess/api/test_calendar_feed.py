@@ -12,8 +12,6 @@
 
 """Leases for calendar programs, and the token of a feed."""
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 from typing import Any

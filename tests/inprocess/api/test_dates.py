@@ -11,8 +11,6 @@
 #    under the License.
 """Dates in the format of Blazar."""
 
-from __future__ import annotations
-
 import datetime
 
 import hypothesis

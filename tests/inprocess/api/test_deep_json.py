@@ -17,8 +17,6 @@ brackets, in the body of an unknown sender or in the properties of a lease,
 needed more: a segmentation fault.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

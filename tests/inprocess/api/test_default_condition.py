@@ -12,8 +12,6 @@
 
 """A condition of the operator for leases that have none."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -12,8 +12,6 @@
 
 """A degraded lease shows its reason to clients that request it."""
 
-from __future__ import annotations
-
 from ironic_reservations.engine.lease_cycle import health
 from tests.inprocess.api import asking
 

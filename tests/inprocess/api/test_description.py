@@ -12,8 +12,6 @@
 
 """The OpenAPI description agrees with the application."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -12,8 +12,6 @@
 
 """The dry run of a lease shows the other leases that would move."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.inprocess.api import asking

@@ -12,8 +12,6 @@
 
 """Queries that only the API and the guard send, on each database server."""
 
-from __future__ import annotations
-
 from typing import Any
 import uuid
 
@@ -61,6 +59,26 @@ class _Asked:
             'end_date': '2050-01-02 18:00', 'reservations': [
                 {'resource_type': 'physical:host', 'min': 1, 'max': 1}]},
             status)
+
+    def serve_leased(self, *provider: Any, **options: Any) -> None:
+        """Serve one host, which a lease has."""
+        self.serve(*provider, **options)
+        self.host('a')
+        self.lease()
+
+    def check_limits(self, *provider: Any) -> None:
+        """Check that a lease is counted."""
+        self.serve_leased(*provider, leases__max_leases_per_project=2)
+        told = self.send('GET', '/v1/limits')['limits']['absolute']
+        self.assertIn(('max_leases_per_project', 2, 1), [
+            (each['limit'], each['allowed'], each['used']) for each in told])
+
+    def check_usage(self, *provider: Any) -> None:
+        """Check that the hours of a lease are counted."""
+        self.serve_leased(*provider)
+        told = self.send('GET', '/v1/usage?first_day=2050-01-01&'
+                         'last_day=2050-01-03')['usage']
+        self.assertEqual(8, told['total']['promised'])
 
     def reserve(self) -> str:
         made = self.send('POST', '/v1/reservations', {
@@ -163,51 +181,26 @@ class _Asked:
             self.assertIn(f'ironic_reservations_{line}\n', shown)
 
     def test_what_a_project_has(self) -> None:
-        self.serve(leases__max_leases_per_project=2)
-        self.host('a')
-        self.lease()
-        told = self.send('GET', '/v1/limits')['limits']['absolute']
-        self.assertIn(('max_leases_per_project', 2, 1), [
-            (each['limit'], each['allowed'], each['used']) for each in told])
+        self.check_limits()
 
     def test_what_all_have_together(self) -> None:
         """Without Keystone all callers are one project."""
-        self.serve(identity.administrator, 'noauth',
-                   leases__max_leases_per_project=2)
-        self.host('a')
-        self.lease()
-        told = self.send('GET', '/v1/limits')['limits']['absolute']
-        self.assertIn(('max_leases_per_project', 2, 1), [
-            (each['limit'], each['allowed'], each['used']) for each in told])
+        self.check_limits(identity.administrator, 'noauth')
 
     def test_leases_of_a_project(self) -> None:
-        self.serve()
-        self.host('a')
-        self.lease()
+        self.serve_leased()
         self.assertEqual(['there'], [
             each['name'] for each in self.send('GET', '/v1/leases')['leases']])
 
     def test_usage_of_a_project(self) -> None:
-        self.serve()
-        self.host('a')
-        self.lease()
-        told = self.send('GET', '/v1/usage?first_day=2050-01-01&'
-                         'last_day=2050-01-03')['usage']
-        self.assertEqual(8, told['total']['promised'])
+        self.check_usage()
 
     def test_usage_without_projects(self) -> None:
         """The leases of an administrator without a project are counted."""
-        self.serve(identity.administrator, 'noauth')
-        self.host('a')
-        self.lease()
-        told = self.send('GET', '/v1/usage?first_day=2050-01-01&'
-                         'last_day=2050-01-03')['usage']
-        self.assertEqual(8, told['total']['promised'])
+        self.check_usage(identity.administrator, 'noauth')
 
     def test_lease_in_the_way_is_named(self) -> None:
-        self.serve()
-        self.host('a')
-        self.lease()
+        self.serve_leased()
         reason, = self.lease(409)['details']['reasons']
         self.assertEqual(['there'], [each['lease_name']
                                      for each in reason['blockers']])

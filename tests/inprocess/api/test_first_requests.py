@@ -12,8 +12,6 @@
 
 """The first requests that a process serves, on several threads at once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from unittest import mock
 

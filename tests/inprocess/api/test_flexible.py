@@ -12,8 +12,6 @@
 
 """Leases with open dates, as clients request them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.inprocess.api import asking

@@ -12,8 +12,6 @@
 
 """Each time in an answer: ISO 8601 with a zone, or as Blazar writes it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 import re
 from typing import Any

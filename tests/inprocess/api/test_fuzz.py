@@ -12,8 +12,6 @@
 
 """Reservations: requests made from the description, valid and broken."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 import uuid

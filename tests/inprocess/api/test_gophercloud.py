@@ -17,19 +17,14 @@ number, or a time in another layout is an error, and null is the zero value.
 The types here are those of the client.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 import pathlib
 import re
 from typing import Any
-from typing import cast
 
-import testtools
 import yaml
 
-from tests import small_nova
-from tests.inprocess.api import world
+from tests.inprocess.api import blazar_client
 
 _STORY = pathlib.Path(__file__).parent / 'gophercloud.yaml'
 
@@ -103,36 +98,19 @@ def undecodable(kind: Any, value: Any, where: str = '') -> list[str]:
     return [] if fits else [f'{where} is {value!r}']
 
 
-class GophercloudTest(testtools.TestCase):
+class GophercloudTest(blazar_client.ClientCase):
     """All calls of the client, in order, on a cloud with a flavor."""
 
     def setUp(self) -> None:
         """Serve a node, and a Nova with a flavor for it."""
         super().setUp()
-        nova = self.useFixture(small_nova.SmallNova())
-        nova.flavor('3', 'bm.gold', 64, 262144, 2000, extra_specs={
-            'resources:CUSTOM_GOLD': '1', **{
-                f'resources:{name}': '0'
-                for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}})
-        self.world = self.useFixture(world.OpenWorld(
-            nova__enabled=True, placement__enabled=True,
-            nova__endpoint_override=nova.endpoint))
-        node = self.world.ironic.add(
-            name='compute-1', resource_class='gold', properties=(
-                ('cpus', '64'), ('cpu_arch', 'x86_64'),
-                ('local_gb', '2000'), ('memory_mb', '262144')))
-        self.kept: dict[str, str] = {'node': node.uuid}
+        self.kept['node'] = self.add_node(1).uuid
 
     def test_all_calls(self) -> None:
         """Each call gets the expected answer, in types that Go can decode."""
         for step in yaml.safe_load(_STORY.read_text()):
-            method, path, *body = self.filled(step['sends'])
-            answer = world.request(
-                self.world, method, path, *body, version=None, environ={
-                    'HTTP_ACCEPT': 'application/json',
-                    'HTTP_X_AUTH_TOKEN': 'unused',
-                    'HTTP_USER_AGENT': 'gophercloud/v2.0.0'})
-            told = f'{method} {path}: {answer.body!r}'
+            answer, told = self.send(
+                step['sends'], HTTP_USER_AGENT='gophercloud/v2.0.0')
             self.assertEqual(step['gets'], answer.status, told)
             if 'reads' in step:
                 self.check(step, answer.json, told)
@@ -147,11 +125,7 @@ class GophercloudTest(testtools.TestCase):
         for each in found if isinstance(reads, list) else [found]:
             self.assertEqual([], [key for key in _NEEDED[name]
                                   if each.get(key) is None], told)
-        for key, path in step.get('keeps', {}).items():
-            value = found
-            for part in path:
-                value = value[part]
-            self.kept[key] = value
+        self.keep(step, found)
         if name == 'Lease' and not isinstance(reads, list):
             found = {**found, 'events': {
                 event['event_type']: event for event in found['events']}}
@@ -171,17 +145,6 @@ class GophercloudTest(testtools.TestCase):
                 self.compare(mine, theirs, told)
         else:
             self.assertEqual(wanted, found, told)
-
-    def filled(self, value: Any) -> Any:
-        """Replace $names by the values that were kept."""
-        if isinstance(value, dict):
-            return {key: self.filled(each) for key, each in value.items()}
-        if isinstance(value, list):
-            return [self.filled(each) for each in value]
-        if isinstance(value, str):
-            for name, kept in self.kept.items():
-                value = value.replace(f'${name}', kept)
-        return cast(Any, value)
 
     def test_what_go_cannot_decode(self) -> None:
         """The check in this module finds such values."""

@@ -13,8 +13,6 @@
 
 """Requests that need a long search, several at once."""
 
-from __future__ import annotations
-
 import contextlib
 from typing import Any
 

@@ -12,8 +12,6 @@
 
 """The identity of the caller, for each way of authentication."""
 
-from __future__ import annotations
-
 import base64
 import pathlib
 import uuid

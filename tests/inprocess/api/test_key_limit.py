@@ -12,8 +12,6 @@
 
 """A client cannot fill the database with the keys of its requests."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 import uuid

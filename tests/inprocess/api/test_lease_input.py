@@ -11,8 +11,6 @@
 #    under the License.
 """Requests that Blazar answers with 500 are refused with a reason."""
 
-from __future__ import annotations
-
 import datetime
 import json
 from typing import Any
@@ -70,181 +68,163 @@ def _sent(flavor: dict[str, Any] | None = None, **what: Any
                      'flavor': {**_FLAVOR, **(flavor or {})}, **what})
 
 
-#: By name: the body, the code, and words of the sentence.
-_POSTED: dict[str, tuple[Any, str, str]] = {
-    'list': ([], _REFUSED, 'an object is expected'),
-    'unknown_key': (_but(colour='red'), _UNKNOWN, "'colour'"),
-    'no_name': (_but(name=None), _REFUSED, 'Missing parameter name'),
-    'empty_name': (_but(name=''), _REFUSED, 'name'),
-    'name_of_81': (_but(name='x' * 81), _REFUSED, '80 printable characters'),
-    'name_that_is_a_number': (_but(name=5), _REFUSED, 'name'),
-    'name_of_two_lines': (_but(name='a\nb'), _REFUSED, 'name'),
-    'no_start': (_but(start_date=None), _REFUSED,
-                 'Missing parameter start_date'),
-    'no_end': (_but(end_date=None), _REFUSED, 'Missing parameter end_date'),
-    'both_spellings': (_but(start='2050-01-01 10:00'), _REFUSED,
+#: By name: the body, and words of the sentence.
+_POSTED: dict[str, tuple[Any, str]] = {
+    'list': ([], 'an object is expected'),
+    'no_name': (_but(name=None), 'Missing parameter name'),
+    'empty_name': (_but(name=''), 'name'),
+    'name_of_81': (_but(name='x' * 81), '80 printable characters'),
+    'name_that_is_a_number': (_but(name=5), 'name'),
+    'name_of_two_lines': (_but(name='a\nb'), 'name'),
+    'no_start': (_but(start_date=None), 'Missing parameter start_date'),
+    'no_end': (_but(end_date=None), 'Missing parameter end_date'),
+    'both_spellings': (_but(start='2050-01-01 10:00'),
                        'start and start_date mean the same'),
-    'bogus_start': (_but(start_date='tomorrow'), _REFUSED,
+    'bogus_start': (_but(start_date='tomorrow'),
                     'tomorrow is an invalid date. Required format: '
                     '%Y-%m-%d %H:%M'),
-    'day_that_is_not': (_but(end_date='2050-02-30 10:00'), _REFUSED,
-                        'invalid date'),
-    'day_without_a_time': (_but(end_date='2050-02-03'), _REFUSED,
-                           'invalid date'),
-    'date_that_is_a_number': (_but(end_date=2524644000), _REFUSED,
-                              'invalid date'),
-    'year_that_is_too_far': (_but(end_date='9999-12-31 23:59'), _REFUSED,
-                             '9000'),
-    'end_before_start': (_but(end_date='2050-01-01 09:00'), _REFUSED,
+    'day_that_is_not': (_but(end_date='2050-02-30 10:00'), 'invalid date'),
+    'day_without_a_time': (_but(end_date='2050-02-03'), 'invalid date'),
+    'date_that_is_a_number': (_but(end_date=2524644000), 'invalid date'),
+    'year_that_is_too_far': (_but(end_date='9999-12-31 23:59'), '9000'),
+    'end_before_start': (_but(end_date='2050-01-01 09:00'),
                          'End date must be later than start date.'),
-    'end_at_start': (_but(end_date='2050-01-01 10:00'), _REFUSED,
+    'end_at_start': (_but(end_date='2050-01-01 10:00'),
                      'End date must be later than start date.'),
-    'end_now': (_but(start_date='now', end_date='now'), _REFUSED,
+    'end_now': (_but(start_date='now', end_date='now'),
                 'End date must be later than start date.'),
-    'start_in_the_past': (_but(start_date='2020-01-01 10:00'), _REFUSED,
-                          'in the past'),
+    'start_in_the_past': (_but(start_date='2020-01-01 10:00'), 'in the past'),
     'told_before_the_start': (_but(before_end_date='2050-01-01 09:00'),
-                              _REFUSED, 'before_end_date'),
+                              'before_end_date'),
     'told_after_the_end': (_but(before_end_date='2050-01-02 11:00'),
-                           _REFUSED, 'before_end_date'),
-    'reservations_no_list': (_but(reservations=_ONE), _REFUSED,
-                             'list of at most'),
-    'reservation_no_object': (_but(reservations=['one']), _REFUSED,
-                              'list of objects'),
-    'no_kind': (_with(resource_type=None), _REFUSED,
-                'Missing parameter resource_type'),
-    'unknown_kind': (_with(resource_type='virtual:whatever'), _REFUSED,
+                           'before_end_date'),
+    'reservations_no_list': (_but(reservations=_ONE), 'list of at most'),
+    'reservation_no_object': (_but(reservations=['one']), 'list of objects'),
+    'no_kind': (_with(resource_type=None), 'Missing parameter resource_type'),
+    'unknown_kind': (_with(resource_type='virtual:whatever'),
                      "'virtual:whatever' is not served"),
     'kind_that_is_a_list': (_with(resource_type=['physical:host']),
-                            _REFUSED, 'is not served'),
-    'instances_without_a_size': (_sized(vcpus=None), _REFUSED,
+                            'is not served'),
+    'instances_without_a_size': (_sized(vcpus=None),
                                  'reservations[0]: Missing parameter vcpus'),
-    'instances_without_an_amount': (_sized(amount=None), _REFUSED,
+    'instances_without_an_amount': (_sized(amount=None),
                                     'Missing parameter amount'),
-    'no_instances': (_sized(amount=0), _REFUSED, 'whole number of instances'),
-    'amount_in_words': (_sized(amount='two'), _REFUSED, 'amount'),
-    'size_that_is_no_number': (_sized(vcpus=' 2'), _REFUSED, 'vcpus'),
-    'size_as_a_huge_text': (_sized(vcpus='9' * 5000), _REFUSED, 'vcpus'),
-    'size_that_is_empty': (_sized(disk_gb=''), _REFUSED,
+    'no_instances': (_sized(amount=0), 'whole number of instances'),
+    'amount_in_words': (_sized(amount='two'), 'amount'),
+    'size_that_is_no_number': (_sized(vcpus=' 2'), 'vcpus'),
+    'size_as_a_huge_text': (_sized(vcpus='9' * 5000), 'vcpus'),
+    'size_that_is_empty': (_sized(disk_gb=''),
                            "disk_gb: a whole number from 0"),
-    'size_below_zero': (_sized(memory_mb=-1), _REFUSED, 'memory_mb'),
-    'size_with_a_fraction': (_sized(memory_mb=1.5), _REFUSED, 'memory_mb'),
-    'size_that_is_true': (_sized(memory_mb=True), _REFUSED, 'memory_mb'),
-    'size_that_is_huge': (_sized(vcpus=2 ** 31), _REFUSED, 'vcpus'),
+    'size_below_zero': (_sized(memory_mb=-1), 'memory_mb'),
+    'size_with_a_fraction': (_sized(memory_mb=1.5), 'memory_mb'),
+    'size_that_is_true': (_sized(memory_mb=True), 'memory_mb'),
+    'size_that_is_huge': (_sized(vcpus=2 ** 31), 'vcpus'),
     'instances_of_nothing': (_sized(vcpus=0, memory_mb=0, disk_gb=0),
-                             _REFUSED, 'an instance cannot have a size of 0'),
-    'affinity_that_is_none': (_sized(affinity='maybe'), _REFUSED,
+                             'an instance cannot have a size of 0'),
+    'affinity_that_is_none': (_sized(affinity='maybe'),
                               'true, false or "None" is expected'),
-    'affinity_that_is_a_number': (_sized(affinity=1), _REFUSED, 'affinity'),
-    'instances_like_hosts': (_sized(min=1), _UNKNOWN, "'min'"),
-    'instances_of_a_flavor': (_sized(flavor_id=3), _UNKNOWN, "'flavor_id'"),
-    'hosts_like_instances': (_with(amount=1), _UNKNOWN, "'amount'"),
+    'affinity_that_is_a_number': (_sized(affinity=1), 'affinity'),
     'properties_of_instances': (_sized(resource_properties='gpu == 1'),
-                                _REFUSED, 'not JSON'),
+                                'not JSON'),
     'flavor_that_cannot_be_read': (_flavored(
-        vcpus=None, memory_mb=None, disk_gb=None), _REFUSED,
+        vcpus=None, memory_mb=None, disk_gb=None),
         "the flavor '3' cannot be looked up"),
-    'no_flavor': (_flavored(flavor_id=None), _REFUSED,
-                  'Missing parameter flavor_id'),
-    'flavor_that_is_a_list': (_flavored(flavor_id=[]), _REFUSED,
-                              'the id of a flavor'),
-    'flavor_that_is_huge': (_flavored(flavor_id=10 ** 30), _REFUSED,
+    'no_flavor': (_flavored(flavor_id=None), 'Missing parameter flavor_id'),
+    'flavor_that_is_a_list': (_flavored(flavor_id=[]), 'the id of a flavor'),
+    'flavor_that_is_huge': (_flavored(flavor_id=10 ** 30),
                             'the id of a flavor'),
-    'flavor_that_is_half_read': (_flavored(disk_gb=None), _REFUSED,
+    'flavor_that_is_half_read': (_flavored(disk_gb=None),
                                  'Missing parameter disk_gb'),
-    'flavor_without_a_name': (_sent(flavor_id=None), _REFUSED,
+    'flavor_without_a_name': (_sent(flavor_id=None),
                               'Missing parameter flavor_id'),
-    'flavor_with_sizes': (_sent(memory_mb=1), _REFUSED,
+    'flavor_with_sizes': (_sent(memory_mb=1),
                           'determines the sizes. Leave memory_mb out'),
-    'flavor_of_another_name': (_sent({'id': '4', 'name': 'm1'}), _REFUSED,
+    'flavor_of_another_name': (_sent({'id': '4', 'name': 'm1'}),
                                "flavor_id is '3', but flavor is a different"),
-    'flavor_whose_id_is_none': (_sent({'id': []}, flavor_id=None), _REFUSED,
+    'flavor_whose_id_is_none': (_sent({'id': []}, flavor_id=None),
                                 'flavor: the id of a flavor'),
     'flavor_that_is_a_name': (_sized(**{**_OF_FLAVOR, 'flavor': 'm1'}),
-                              _REFUSED, 'a flavor as Nova shows it'),
-    'flavor_with_a_key': (_sent({'colour': 'red'}), _REFUSED,
+                              'a flavor as Nova shows it'),
+    'flavor_with_a_key': (_sent({'colour': 'red'}),
                           "A flavor has no key 'colour'"),
     'flavor_with_a_bad_value': (_sent(
-        {'extra_specs': {'resources:CUSTOM_A': '1.0'}}), _REFUSED,
+        {'extra_specs': {'resources:CUSTOM_A': '1.0'}}),
         "reservations[0]: flavor: The extra spec 'resources:CUSTOM_A'"),
-    'flavor_of_nothing': (_sent({'vcpus': 0, 'ram': 0, 'disk': 0}), _REFUSED,
+    'flavor_of_nothing': (_sent({'vcpus': 0, 'ram': 0, 'disk': 0}),
                           'requests no resources'),
     'flavor_that_pins': (_sent({'extra_specs': {
-        'hw:cpu_policy': 'dedicated'}}), _REFUSED, 'requests dedicated CPUs'),
-    'flavor_of_instances': (_sized(flavor={}), _UNKNOWN, "'flavor'"),
-    'flavor_with_affinity': (_flavored(affinity='True'), _REFUSED,
-                             'Leave affinity out'),
-    'no_min': (_with(min=None), _REFUSED, 'Missing parameter min'),
-    'no_max': (_with(max=None), _REFUSED, 'Missing parameter max'),
-    'min_in_words': (_with(min='one'), _REFUSED,
+        'hw:cpu_policy': 'dedicated'}}), 'requests dedicated CPUs'),
+    'flavor_with_affinity': (_flavored(affinity='True'), 'Leave affinity out'),
+    'no_min': (_with(min=None), 'Missing parameter min'),
+    'no_max': (_with(max=None), 'Missing parameter max'),
+    'min_in_words': (_with(min='one'),
                      'reservations[0]: min: a whole number of hosts, from 1 '
                      "to 1000000, is expected, not 'one'."),
-    'min_with_a_blank': (_with(min='1 '), _REFUSED, 'min'),
-    'min_with_a_zero_before_it': (_with(min='01'), _REFUSED, 'min'),
-    'min_in_digits_of_another_script': (_with(min='\u0661'), _REFUSED,
-                                        'min'),
-    'min_of_zero_as_text': (_with(min='0'), _REFUSED, 'min'),
-    'min_of_zero': (_with(min=0), _REFUSED, 'min'),
-    'min_below_zero': (_with(min=-1), _REFUSED, 'min'),
-    'min_with_a_fraction': (_with(min=1.5), _REFUSED, 'min'),
-    'min_that_is_true': (_with(min=True), _REFUSED, 'min'),
-    'min_that_is_huge': (_with(min=10 ** 30, max=10 ** 30), _REFUSED, 'min'),
-    'max_below_min': (_with(min=2), _REFUSED, 'max must not be less'),
-    'unknown_key_inside': (_with(colour='red'), _UNKNOWN,
-                           "reservations[0]: There is no key 'colour'"),
-    'unknown_before_end': (_with(before_end='explode'), _REFUSED, 'explode'),
-    'before_end_that_is_a_list': (_with(before_end=[]), _REFUSED,
-                                  'before_end'),
+    'min_with_a_blank': (_with(min='1 '), 'min'),
+    'min_with_a_zero_before_it': (_with(min='01'), 'min'),
+    'min_in_digits_of_another_script': (_with(min='\u0661'), 'min'),
+    'min_of_zero_as_text': (_with(min='0'), 'min'),
+    'min_of_zero': (_with(min=0), 'min'),
+    'min_below_zero': (_with(min=-1), 'min'),
+    'min_with_a_fraction': (_with(min=1.5), 'min'),
+    'min_that_is_true': (_with(min=True), 'min'),
+    'min_that_is_huge': (_with(min=10 ** 30, max=10 ** 30), 'min'),
+    'max_below_min': (_with(min=2), 'max must not be less'),
+    'unknown_before_end': (_with(before_end='explode'), 'explode'),
+    'before_end_that_is_a_list': (_with(before_end=[]), 'before_end'),
     'properties_no_text': (_with(resource_properties=['==', '$a', 'b']),
-                           _REFUSED, 'a string is expected'),
-    'properties_no_json': (_with(resource_properties='gpu == 1'), _REFUSED,
-                           'not JSON'),
+                           'a string is expected'),
+    'properties_no_json': (_with(resource_properties='gpu == 1'), 'not JSON'),
     'properties_of_no_operator': (_with(
-        resource_properties='["like", "$gpu", "h100"]'), _REFUSED,
-        'operator'),
+        resource_properties='["like", "$gpu", "h100"]'), 'operator'),
     'properties_deep_down': (_with(
-        resource_properties='[' * 5000 + ']' * 5000), _REFUSED, 'deep'),
-    'events_no_list': (_but(events='none'), _REFUSED, 'events'),
-    'event_with_a_key': (_but(events=[{'colour': 'red'}]), _UNKNOWN,
-                         'events[0]'),
+        resource_properties='[' * 5000 + ']' * 5000), 'deep'),
+    'events_no_list': (_but(events='none'), 'events'),
     'event_that_is_never': (_but(events=[
-        {'event_type': 'notification', 'event_date': 'never'}]), _REFUSED,
+        {'event_type': 'notification', 'event_date': 'never'}]),
         'events[0]: event_date: never is an invalid date'),
 }
+#: The same, for keys that there are not.
+_POSTED_KEYS: dict[str, tuple[Any, str]] = {
+    'unknown_key': (_but(colour='red'), "'colour'"),
+    'instances_like_hosts': (_sized(min=1), "'min'"),
+    'instances_of_a_flavor': (_sized(flavor_id=3), "'flavor_id'"),
+    'hosts_like_instances': (_with(amount=1), "'amount'"),
+    'flavor_of_instances': (_sized(flavor={}), "'flavor'"),
+    'unknown_key_inside': (_with(colour='red'),
+                           "reservations[0]: There is no key 'colour'"),
+    'event_with_a_key': (_but(events=[{'colour': 'red'}]), 'events[0]'),
+}
 
-_CHANGED: dict[str, tuple[Any, str, str]] = {
-    'list': ([], _REFUSED, 'an object is expected'),
-    'unknown_key': ({'prolong_for': '1h'}, _UNKNOWN, "'prolong_for'"),
-    'empty_name': ({'name': ''}, _REFUSED, 'name'),
-    'bogus_end': ({'end_date': 'later'}, _REFUSED, 'later is an invalid'),
-    'both_spellings': ({'end_date': 'now', 'end': 'now'}, _REFUSED,
-                       'mean the same'),
-    'end_before_start': ({'end_date': '2050-01-01 09:00'}, _REFUSED,
-                         'not after'),
-    'heal_in_quotes': ({'heal': 'yes'}, _REFUSED, 'true or false'),
-    'no_id': ({'reservations': [{'min': 1}]}, _REFUSED,
+_CHANGED: dict[str, tuple[Any, str]] = {
+    'list': ([], 'an object is expected'),
+    'empty_name': ({'name': ''}, 'name'),
+    'bogus_end': ({'end_date': 'later'}, 'later is an invalid'),
+    'both_spellings': ({'end_date': 'now', 'end': 'now'}, 'mean the same'),
+    'end_before_start': ({'end_date': '2050-01-01 09:00'}, 'not after'),
+    'heal_in_quotes': ({'heal': 'yes'}, 'true or false'),
+    'no_id': ({'reservations': [{'min': 1}]},
               'reservations[0]: Missing parameter id'),
-    'bogus_id': ({'reservations': [{'id': 'one'}]}, _REFUSED, 'UUID'),
-    'events': ({'events': [{}]}, _REFUSED, 'an empty list is expected'),
+    'bogus_id': ({'reservations': [{'id': 'one'}]}, 'UUID'),
+    'events': ({'events': [{}]}, 'an empty list is expected'),
     'max_below_min': ({'reservations': [
         {'id': '11111111-2222-3333-4444-555555555555', 'min': 2, 'max': 1}]},
-        _REFUSED, 'max must not be less'),
+        'max must not be less'),
     'reservation_of_another': ({'reservations': [
         {'id': '11111111-2222-3333-4444-555555555555', 'min': 1}]},
-        _REFUSED, '11111111-2222-3333-4444-555555555555'),
+        '11111111-2222-3333-4444-555555555555'),
     'amount_of_hosts': ({'reservations': [
-        {'id': '$reservation', 'amount': 1}]}, _REFUSED, 'reserves hosts'),
+        {'id': '$reservation', 'amount': 1}]}, 'reserves hosts'),
     'sizes_of_hosts': ({'reservations': [
-        {'id': '$reservation', 'vcpus': 1}]}, _REFUSED, 'reserves hosts'),
+        {'id': '$reservation', 'vcpus': 1}]}, 'reserves hosts'),
     'affinity_of_hosts': ({'reservations': [
-        {'id': '$reservation', 'affinity': None}]}, _REFUSED,
-        'reserves hosts'),
+        {'id': '$reservation', 'affinity': None}]}, 'reserves hosts'),
     'give_back_no_list': ({'reservations': [
         {'id': '11111111-2222-3333-4444-555555555555', 'give_back': '1'}]},
-        _REFUSED, 'give_back'),
+        'give_back'),
     'give_back_a_name': ({'reservations': [
         {'id': '11111111-2222-3333-4444-555555555555',
-         'give_back': ['compute-1']}]}, _REFUSED, 'neither the id'),
+         'give_back': ['compute-1']}]}, 'neither the id'),
 }
 
 
@@ -275,23 +255,27 @@ class TestRefused(InputCase):
         Blazar: answers 500 to an unknown resource_type and to a name of more
         than 80 characters.
         """
-        for name, case in _POSTED.items():
-            with self.subTest(name):
-                self._refuse('POST', '/v1/leases', *case)
+        for code, cases in ((_REFUSED, _POSTED), (_UNKNOWN, _POSTED_KEYS)):
+            for name, case in cases.items():
+                with self.subTest(name):
+                    self._refuse('POST', '/v1/leases', code, *case)
         self.check_no_lease()
 
     def test_changes_that_make_no_sense(self) -> None:
         """In the keys of Blazar and in ours, and nothing is changed."""
         made = self.post(_GOOD)
         path = f'/v1/leases/{made["id"]}'
-        for name, (document, *case) in _CHANGED.items():
+        for name, (document, sentence) in _CHANGED.items():
             with self.subTest(name):
-                self._refuse('PUT', path, json.loads(json.dumps(
+                self._refuse('PUT', path, _REFUSED, json.loads(json.dumps(
                     document).replace('$reservation',
-                                      made['reservations'][0]['id'])), *case)
+                                      made['reservations'][0]['id'])),
+                             sentence)
+        self._refuse('PUT', path, _UNKNOWN, {'prolong_for': '1h'},
+                     "'prolong_for'")
         self.assertEqual(made, self.ask('GET', path)['lease'])
 
-    def _refuse(self, method: str, path: str, document: Any, code: str,
+    def _refuse(self, method: str, path: str, code: str, document: Any,
                 sentence: str) -> None:
         answer = self.send(method, path, 400, document)
         self.assertEqual(

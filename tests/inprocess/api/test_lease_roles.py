@@ -11,8 +11,6 @@
 #    under the License.
 """The roles that may read and end leases, by the policies."""
 
-from __future__ import annotations
-
 import pathlib
 from typing import Any
 from urllib.parse import quote

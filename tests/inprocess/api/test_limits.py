@@ -12,8 +12,6 @@
 
 """GET /v1/limits: the limits and the usage of a project."""
 
-from __future__ import annotations
-
 from typing import Any
 import uuid
 

@@ -15,8 +15,6 @@
 They did not hold there, since administrators may exceed them.
 """
 
-from __future__ import annotations
-
 import base64
 import datetime
 import pathlib

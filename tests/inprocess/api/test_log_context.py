@@ -12,8 +12,6 @@
 
 """The log lines of a request name its own user."""
 
-from __future__ import annotations
-
 from concurrent import futures
 import logging
 from typing import Any

@@ -12,8 +12,6 @@
 
 """No answer denies a commit after which the database was lost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib

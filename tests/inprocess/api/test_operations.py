@@ -12,8 +12,6 @@
 
 """The API without one of the services that it needs."""
 
-from __future__ import annotations
-
 import logging
 import re
 from typing import Any
@@ -91,14 +89,13 @@ class TestOtherHistory(testtools.TestCase):
         with database.write() as opened:
             nodes.insert_node(opened, mirrored_node.Node(UUID),
                               served.clock())
-        dump = gone_back.Dump(database)
-        with database.write() as opened:
-            nodes.mark_stale(opened, UUID, served.clock())
-        cache.snapshot(database, served.clock())
-        self.assertIn(_OTHERS + b'0.0', self._counted(served))
-        checked = health.Database(served.engine)
-        self.assertNotIn('another history', checked.healthcheck(0).details)
-        dump.restore()
+        with gone_back.undone(database):
+            with database.write() as opened:
+                nodes.mark_stale(opened, UUID, served.clock())
+            cache.snapshot(database, served.clock())
+            self.assertIn(_OTHERS + b'0.0', self._counted(served))
+            checked = health.Database(served.engine)
+            self.assertNotIn('another history', checked.healthcheck(0).details)
         cache.snapshot(database, served.clock())
         self.assertIn(_OTHERS + b'1.0', self._counted(served))
         result = checked.healthcheck(0)

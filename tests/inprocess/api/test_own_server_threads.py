@@ -12,8 +12,6 @@
 
 """Idle connections do not block other clients."""
 
-from __future__ import annotations
-
 import socket
 import threading
 import urllib.request

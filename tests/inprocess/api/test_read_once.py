@@ -12,8 +12,6 @@
 
 """A request that changes a lease reads it once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import sqlalchemy as sa

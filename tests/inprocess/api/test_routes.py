@@ -12,8 +12,6 @@
 
 """Each request reaches one handler, and pecan would find no other."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -12,8 +12,6 @@
 
 """The text of a refusal: the error, and the valid request."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import testscenarios

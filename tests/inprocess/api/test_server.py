@@ -12,8 +12,6 @@
 
 """The application in the servers that operators run it in."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import pathlib

@@ -11,8 +11,6 @@
 #    under the License.
 """GET /v1/availability?slots=N: the first possible starts."""
 
-from __future__ import annotations
-
 from tests.inprocess.api import asking
 
 _PATH = ('/v1/availability?start_date=2050-01-01+08:00'

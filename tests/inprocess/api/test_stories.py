@@ -12,8 +12,6 @@
 
 """The declarative tests in stories/, over the whole application."""
 
-from __future__ import annotations
-
 import pathlib
 from typing import Any
 import unittest

@@ -12,8 +12,6 @@
 
 """Invisible control characters are kept out of names, texts and logs."""
 
-from __future__ import annotations
-
 import logging
 import uuid
 

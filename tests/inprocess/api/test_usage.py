@@ -12,8 +12,6 @@
 
 """GET /v1/usage: the usage of leases, and the roles that may read it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.inprocess.api import asking

@@ -12,8 +12,6 @@
 
 """The real application on a real database, in a world that tests change."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses

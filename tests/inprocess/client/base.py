@@ -13,8 +13,6 @@
 
 """The real commands, as processes, against a real Ironic."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib

@@ -19,8 +19,6 @@ of that process by the name of each.  That the scripts work as they are
 installed is shown by a test of the examples, and on a whole cloud.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses

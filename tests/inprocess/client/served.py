@@ -11,8 +11,6 @@
 #    under the License.
 """An application that is served over a socket, and what was said to it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 import dataclasses
 import gzip

@@ -15,8 +15,6 @@ The stories beside this file say what each command sends, which is what it
 sends to Blazar, and what it must be told.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 import os
 import pathlib

@@ -12,8 +12,6 @@
 
 """The calendar for programs and in a terminal, from a service with pages."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import os

@@ -12,8 +12,6 @@
 
 """The clouds.yaml files of Ironic without Keystone, as bifrost writes them."""
 
-from __future__ import annotations
-
 import pathlib
 from typing import Any
 import uuid

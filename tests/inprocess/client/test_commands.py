@@ -13,8 +13,6 @@
 
 """``baremetal reservation`` and its twin, against a real Ironic."""
 
-from __future__ import annotations
-
 import time
 import uuid
 

@@ -13,8 +13,6 @@
 
 """The documentation's examples do what it says, on a real Ironic."""
 
-from __future__ import annotations
-
 import pathlib
 import re
 import shlex

@@ -12,8 +12,6 @@
 
 """Nodes are opened to leases, those that exist."""
 
-from __future__ import annotations
-
 from tests.inprocess.client import base
 
 

@@ -13,8 +13,6 @@
 
 """plugins/ironic-cli, installed, against a real Ironic."""
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

@@ -15,8 +15,6 @@
 Each test has nodes of a resource class of its own.
 """
 
-from __future__ import annotations
-
 import json
 import pathlib
 import uuid

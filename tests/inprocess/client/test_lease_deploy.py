@@ -12,8 +12,6 @@
 
 """``baremetal reservation deploy`` of a lease, against a real Ironic."""
 
-from __future__ import annotations
-
 import datetime
 import json
 from typing import Any

@@ -12,8 +12,6 @@
 
 """Lists that are filtered, commands that wait, and refusals as JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 import datetime
 import json

@@ -13,8 +13,6 @@
 
 """The commands for maintenance windows, against a real Ironic."""
 
-from __future__ import annotations
-
 import uuid
 
 from tests.inprocess.client import base

@@ -13,8 +13,6 @@
 
 """The Python clients, against a real Ironic."""
 
-from __future__ import annotations
-
 import time
 from unittest import mock
 import uuid

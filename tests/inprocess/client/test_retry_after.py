@@ -17,8 +17,6 @@ that each command ended with "HttpError.__init__() got an unexpected keyword
 argument 'retry_after'", and what it tries again was never tried again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from collections.abc import Iterable
 import threading

@@ -12,8 +12,6 @@
 
 """A Keystone, or its proxy, that tells nobody its versions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 import threading
 

@@ -12,8 +12,6 @@
 
 """A real Ironic's list of nodes shows what it shows of each of them."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import testtools

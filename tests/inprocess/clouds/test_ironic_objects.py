@@ -12,8 +12,6 @@
 
 """If Ironic's objects cannot be used, its API is asked."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 from ironic.common import exception

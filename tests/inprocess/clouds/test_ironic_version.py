@@ -12,8 +12,6 @@
 
 """An Ironic that is newer than what was reviewed."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import queue

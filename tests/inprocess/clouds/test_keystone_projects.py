@@ -11,8 +11,6 @@
 #    under the License.
 """Which projects Keystone does not have, and when nothing is said of any."""
 
-from __future__ import annotations
-
 import pathlib
 
 import fixtures

@@ -12,8 +12,6 @@
 
 """The client of Nova, against an endpoint that answers as Nova does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 import dataclasses
 from typing import Any

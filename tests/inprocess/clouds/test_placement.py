@@ -12,8 +12,6 @@
 
 """What is made of answers that Placement does not give."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

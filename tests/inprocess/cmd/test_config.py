@@ -12,8 +12,6 @@
 
 """The command shows each option, its source, and its default value."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -12,8 +12,6 @@
 
 """Each usual mistake is planted, and the command finds it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 import contextlib
 import datetime

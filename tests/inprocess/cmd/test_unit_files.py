@@ -12,8 +12,6 @@
 
 """The files for systemd and logrotate, as these programs read them."""
 
-from __future__ import annotations
-
 import pathlib
 import subprocess
 

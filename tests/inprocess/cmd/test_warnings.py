@@ -12,8 +12,6 @@
 
 """The commands print no warnings of libraries."""
 
-from __future__ import annotations
-
 import configparser
 import os
 import pathlib

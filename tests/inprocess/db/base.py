@@ -12,8 +12,6 @@
 
 """A database of a server for the tests of a class, emptied before each."""
 
-from __future__ import annotations
-
 import contextlib
 
 import testtools

@@ -16,8 +16,6 @@ That release reads and writes what it knows: nothing of it may be gone or
 another one, and what it does not know must not have to be written.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 import dataclasses
 from typing import Any

@@ -12,8 +12,6 @@
 
 """A pick by class reads a few nodes, and whether anything else is there."""
 
-from __future__ import annotations
-
 import datetime
 from typing import Any
 import uuid

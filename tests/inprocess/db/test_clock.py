@@ -12,8 +12,6 @@
 
 """The database's time, carried on by a process between two looks at it."""
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import logging

@@ -16,8 +16,6 @@ Seen: with two API hosts 30 s apart a promise of 20 s lasted 0 s, and two
 leases used one node at one instant.
 """
 
-from __future__ import annotations
-
 import datetime
 import pathlib
 import re

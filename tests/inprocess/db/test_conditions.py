@@ -12,8 +12,6 @@
 
 """What SQL and Python say of the same rows is the same."""
 
-from __future__ import annotations
-
 import collections
 from collections.abc import Iterable
 import dataclasses

@@ -12,8 +12,6 @@
 
 """Who is in the way, as SQLite and MariaDB say it."""
 
-from __future__ import annotations
-
 import pathlib
 import sqlite3
 import threading

@@ -12,8 +12,6 @@
 
 """No connection is to be had: the server has no more, or the pool has not."""
 
-from __future__ import annotations
-
 import contextlib
 import secrets
 import time

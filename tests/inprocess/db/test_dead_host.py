@@ -16,8 +16,6 @@ Seen: whoever wanted the same node waited for minutes, twenty such clients
 took all threads of the API with them, and nobody took the passes over.
 """
 
-from __future__ import annotations
-
 from concurrent import futures
 import contextlib
 import itertools

@@ -17,8 +17,6 @@
 more.  What is told apart, and how, is tried with migrations of either kind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 import pathlib
 import re

@@ -16,8 +16,6 @@ Seen: the client was told that the connection was lost during a commit, and
 that the request may have been carried out.
 """
 
-from __future__ import annotations
-
 import errno
 import pathlib
 import sqlite3

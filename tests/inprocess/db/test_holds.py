@@ -13,8 +13,6 @@
 
 """Rows of holds, on each database: see test_use_cases."""
 
-from __future__ import annotations
-
 import datetime
 
 from ironic_reservations.features.placement.holds import rows as db_holds

@@ -12,8 +12,6 @@
 
 """Pages of the leases that are shown, on each database."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 import datetime
 import itertools

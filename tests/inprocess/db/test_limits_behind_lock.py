@@ -12,8 +12,6 @@
 
 """Limits are read behind the lock of a project, and not before it."""
 
-from __future__ import annotations
-
 from concurrent import futures
 import threading
 from unittest import mock

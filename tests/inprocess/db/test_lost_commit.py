@@ -16,8 +16,6 @@ Seen: a reservation and a lease were there, and their owner had been told that
 nothing was promised or changed.
 """
 
-from __future__ import annotations
-
 import datetime
 import uuid as uuid_module
 

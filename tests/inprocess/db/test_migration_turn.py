@@ -18,8 +18,6 @@ releases refuse it there: of two upgrades at once on two nodes, one ended with
 raw errors ("Table already exists", "expected to match one row").
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import os

@@ -12,8 +12,6 @@
 
 """The database asks the table of node conditions, as all others do."""
 
-from __future__ import annotations
-
 import datetime
 
 from ironic_reservations.db import nodes as db_nodes

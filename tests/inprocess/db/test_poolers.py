@@ -19,8 +19,6 @@ what psycopg 3 had prepared in one session was run in another, by the same
 name: once an UPDATE of one table ran the DELETE of another.
 """
 
-from __future__ import annotations
-
 from concurrent import futures
 import threading
 

@@ -12,8 +12,6 @@
 
 """Rows that many want: who waits, and who is turned away."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from unittest import mock

@@ -12,8 +12,6 @@
 
 """PostgreSQL may refuse its identity to the user of the service."""
 
-from __future__ import annotations
-
 import secrets
 from unittest import mock
 

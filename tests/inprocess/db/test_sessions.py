@@ -12,8 +12,6 @@
 
 """What each session of a database is told about waiting."""
 
-from __future__ import annotations
-
 import pymysql
 import sqlalchemy as sa
 import testtools

@@ -16,8 +16,6 @@ The connection stays open, and TCP acknowledges everything. On PostgreSQL
 whoever had asked waited until the server went on.
 """
 
-from __future__ import annotations
-
 import fixtures
 import sqlalchemy as sa
 

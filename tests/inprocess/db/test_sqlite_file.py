@@ -15,8 +15,6 @@
 It used to be 0644 in a folder that all may look into.
 """
 
-from __future__ import annotations
-
 from concurrent import futures
 import contextlib
 import io

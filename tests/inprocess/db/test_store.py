@@ -12,8 +12,6 @@
 
 """Rows are made to values by name, and written as they were read."""
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import datetime

@@ -16,8 +16,6 @@ Seen: GET of a lease that was being deleted showed a lease without a
 reservation: four queries, and not of one moment.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 

@@ -12,8 +12,6 @@
 
 """A COMMIT that is carried out, and not answered, on SQLite as well."""
 
-from __future__ import annotations
-
 import sqlite3
 from unittest import mock
 

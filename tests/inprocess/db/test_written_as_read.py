@@ -13,8 +13,6 @@
 
 """Rows that have become others since they were read are left alone."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 

@@ -30,7 +30,6 @@ from ironic_reservations.engine.reservations import renew
 from ironic_reservations.features.queue import pull
 from tests import leasing
 from tests import servers
-from tests import world
 from tests.inprocess.engine import timelines
 
 
@@ -76,12 +75,7 @@ class TestCommitThatBecomesVisibleLate(timelines.TestCase):
     def setUp(self):
         super().setUp()
         self.node, = self.leasing.hosts()
-        self.told = []
-
-        def note(event, what, reason=None):
-            self.told.append((event, getattr(what, 'uuid', None) or what.id,
-                              reason))
-        world.hear(self.engine, notify=note, notify_lease=note)
+        self.told = self.listen_to_all()
 
     def late(self, call):
         """Carry out a change whose COMMIT is seen at the second look."""

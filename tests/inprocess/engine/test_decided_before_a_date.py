@@ -15,8 +15,6 @@
 Meanwhile a promise begins or ends by the clock, which changes no generation.
 """
 
-from __future__ import annotations
-
 import testscenarios
 
 from ironic_reservations import errors

@@ -16,8 +16,6 @@ Two histories begin at the same state: one that this process has seen, and one
 that another process has written after the first one was lost.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import logging
 from unittest import mock
@@ -58,10 +56,9 @@ class TestGoneBack(timelines.TestCase):
 
     def lost(self, act):
         """Return what was done in a history that is gone then."""
-        dump = gone_back.Dump(self.engine.database)
-        done = act()
-        self.snapshot()
-        dump.restore()
+        with gone_back.undone(self.engine.database):
+            done = act()
+            self.snapshot()
         self.world.clock.advance(1)
         return done
 
@@ -216,9 +213,8 @@ class TestNoticed(timelines.TestCase):
         self.assertEqual({}, self.leasing.stale())
 
     def test_own_commit_that_is_gone(self):
-        dump = gone_back.Dump(self.engine.database)
-        self.leasing.create(1, 2)
-        dump.restore()
+        with gone_back.undone(self.engine.database):
+            self.leasing.create(1, 2)
         self.compare()
         self.assert_noticed(1)
         self.compare()
@@ -226,38 +222,34 @@ class TestNoticed(timelines.TestCase):
 
     def test_own_commit_that_is_gone_and_others_that_followed(self):
         """The number of the change is used again, and the node as well."""
-        dump = gone_back.Dump(self.engine.database)
-        self.leasing.create(1, 2, leasing.wish(2))
-        dump.restore()
+        with gone_back.undone(self.engine.database):
+            self.leasing.create(1, 2, leasing.wish(2))
         for hour in (3, 4):
             self.other.create(hour, hour + 1, leasing.wish(2))
         self.compare()
         self.assert_noticed(1)
 
     def test_commit_of_another_that_is_gone(self):
-        dump = gone_back.Dump(self.engine.database)
-        self.other.create(1, 2, leasing.wish(2))
-        self.compare()
-        dump.restore()
+        with gone_back.undone(self.engine.database):
+            self.other.create(1, 2, leasing.wish(2))
+            self.compare()
         for hour in (3, 4):
             self.other.create(hour, hour + 1, leasing.wish(2))
         self.compare()
         self.assert_noticed(1)
 
     def test_request_that_plans_finds_it(self):
-        dump = gone_back.Dump(self.engine.database)
-        self.leasing.create(1, 2, leasing.wish(2))
-        dump.restore()
+        with gone_back.undone(self.engine.database):
+            self.leasing.create(1, 2, leasing.wish(2))
         self.other.create(1, 2, leasing.wish(2))
         self.leasing.refused(1, 2)
         self.assert_noticed(1)
 
     def test_observation_that_is_gone(self):
         node, _ = self.compare().generation(0)
-        dump = gone_back.Dump(self.engine.database)
-        self.leasing.change_host(node, owner='somebody')
-        self.compare()
-        dump.restore()
+        with gone_back.undone(self.engine.database):
+            self.leasing.change_host(node, owner='somebody')
+            self.compare()
         self.compare()
         self.assert_noticed(1)
 

@@ -12,8 +12,6 @@
 
 """Nodes that are hosts because the configuration says so."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import hypothesis

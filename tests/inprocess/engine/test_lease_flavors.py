@@ -12,8 +12,6 @@
 
 """Leases of instances whose flavor is read from Nova, or comes with them."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -12,8 +12,6 @@
 
 """The core without features, with one left out, and with some switched off."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import os

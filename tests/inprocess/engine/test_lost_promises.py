@@ -12,8 +12,6 @@
 
 """What was promised and is gone is found by what others tell of it."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import io
@@ -58,30 +56,27 @@ class TestLostPromises(timelines.TestCase):
     def test_lease_that_is_gone(self):
         self.leasing.hosts(2)
         self.world.enrol(lessee='an operator wrote it')
-        dump = gone_back.Dump(self.engine.database)
-        node = self.started()
-        self.assertEqual([], self.found())
-        self.world.ironic.deploy(node, world.new_uuid())
-        self.assertEqual([], self.found())
-        dump.restore()
+        with gone_back.undone(self.engine.database):
+            node = self.started()
+            self.assertEqual([], self.found())
+            self.world.ironic.deploy(node, world.new_uuid())
+            self.assertEqual([], self.found())
         self.assertEqual([(_INSTANCE, node), (_LESSEE, node)], self.found())
         for each in lost_promises.find(self.engine):
             self.assertIn('make it again', each.remedy)
 
     def test_reservation_that_is_gone(self):
         (node,) = self.leasing.hosts()
-        dump = gone_back.Dump(self.engine.database)
-        self.world.use(self.world.reserve(node))
-        self.assertEqual([], self.found())
-        dump.restore()
+        with gone_back.undone(self.engine.database):
+            self.world.use(self.world.reserve(node))
+            self.assertEqual([], self.found())
         self.assertEqual([(_INSTANCE, node)], self.found())
 
     def test_reservation_that_is_void_in_the_backup_hid_its_instance(self):
         (node,) = self.leasing.hosts()
         made = self.world.reserve(node)
-        dump = gone_back.Dump(self.engine.database)
-        self.world.use(made)
-        dump.restore()
+        with gone_back.undone(self.engine.database):
+            self.world.use(made)
         self.assertEqual([], self.found())
         self.world.clock.now = made.expires_at
         self.assertEqual([(_INSTANCE, node)], self.found())
@@ -107,11 +102,10 @@ class TestLostPromises(timelines.TestCase):
 
     def test_maintenance_of_a_holder_whose_lease_is_gone(self):
         self.leasing.hosts()
-        dump = gone_back.Dump(self.engine.database)
-        node = self.started()
-        self.maintain(node, _OF_HOLDER)
-        self.assertEqual([], self.found())
-        dump.restore()
+        with gone_back.undone(self.engine.database):
+            node = self.started()
+            self.maintain(node, _OF_HOLDER)
+            self.assertEqual([], self.found())
         self.assertEqual([(_LESSEE, node), (_MAINTENANCE, node)],
                          self.found())
 

@@ -78,9 +78,8 @@ class TestLostRequest(_TestCase):
     """A process that knew of the lost history keeps all nodes."""
 
     def test_node_is_not_promised_while_a_lost_deploy_is_on_its_way(self):
-        dump = gone_back.Dump(self.engine.database)
-        admission.admit(self.other.engine, self.node)
-        dump.restore()
+        with gone_back.undone(self.engine.database):
+            admission.admit(self.other.engine, self.node)
         self.compare(self.other)
         self.assert_kept()
         self.world.ironic.deploy(self.node)
@@ -89,19 +88,17 @@ class TestLostRequest(_TestCase):
                           self.node)
 
     def test_idle_node_is_promised_again(self):
-        dump = gone_back.Dump(self.engine.database)
-        self.leasing.create(1, 2)
-        dump.restore()
+        with gone_back.undone(self.engine.database):
+            self.leasing.create(1, 2)
         self.compare()
         self.assert_kept()
         self.assert_settled()
 
     def test_second_process_that_finds_out_does_not_begin_again(self):
         """It may find out minutes later, when all is settled."""
-        dump = gone_back.Dump(self.engine.database)
-        self.leasing.create(1, 2)
-        self.compare(self.other)
-        dump.restore()
+        with gone_back.undone(self.engine.database):
+            self.leasing.create(1, 2)
+            self.compare(self.other)
         self.compare()
         self.world.find_out()
         self.compare(self.other)
@@ -110,9 +107,8 @@ class TestLostRequest(_TestCase):
 
     def test_loss_that_could_not_be_written_is_not_forgotten(self):
         """The database that was just restored is slow, or has a deadlock."""
-        dump = gone_back.Dump(self.engine.database)
-        admission.admit(self.other.engine, self.node)
-        dump.restore()
+        with gone_back.undone(self.engine.database):
+            admission.admit(self.other.engine, self.node)
         self.world.lose_next_write(after=False, engine=self.other.engine)
         self.assertRaises(errors.DatabaseUnavailable, self.compare, self.other)
         self.compare(self.other)

@@ -12,8 +12,6 @@
 
 """How long a request is planned again, and what it may say then."""
 
-from __future__ import annotations
-
 import itertools
 from unittest import mock
 

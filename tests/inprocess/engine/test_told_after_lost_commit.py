@@ -44,12 +44,7 @@ class TestToldAfterLostCommit(timelines.TestCase):
     def setUp(self):
         super().setUp()
         self.node, = self.leasing.hosts()
-        self.told = []
-
-        def note(event, what, reason=None):
-            self.told.append((event, getattr(what, 'uuid', None) or what.id,
-                              reason))
-        world.hear(self.engine, notify=note, notify_lease=note)
+        self.told = self.listen_to_all()
 
     def is_told_once(self, change, *expected):
         """Lose the answer to the COMMIT of a change, which is told."""

@@ -12,8 +12,6 @@
 
 """A timeline of leases, which has to stay sound."""
 
-from __future__ import annotations
-
 import contextlib
 from typing import Any
 
@@ -61,6 +59,16 @@ class TestCase(world.TestCase):
         told = []
         world.hear(self.engine, notify_lease=(
             lambda event, lease, reason=None: told.append((lease.id, reason))))
+        return told
+
+    def listen_to_all(self):
+        """Return the list of all that is told: what, of which, and why."""
+        told = []
+
+        def note(event, what, reason=None):
+            told.append((event, getattr(what, 'uuid', None) or what.id,
+                         reason))
+        world.hear(self.engine, notify=note, notify_lease=note)
         return told
 
     def gold_and_silver(self, gold=1):

@@ -12,8 +12,6 @@
 
 """Acts on a node that do not take it, in canonical and other spellings."""
 
-from __future__ import annotations
-
 import functools
 import json
 

@@ -13,8 +13,6 @@
 
 """Acts on a node of one project that another project has."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib import parse
 

@@ -13,8 +13,6 @@
 
 """A running Ironic with the guard, and plain HTTP to talk to it."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable
 import contextlib

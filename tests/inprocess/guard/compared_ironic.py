@@ -17,8 +17,6 @@ caller sees it: by a request to Ironic's API, through its objects, and through
 its objects without traits.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import sys

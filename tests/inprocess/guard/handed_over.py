@@ -1,8 +1,6 @@
 """Nodes of a real Ironic that a project leases, and their values afterwards.
 """
 
-from __future__ import annotations
-
 import datetime
 import json
 from typing import Any

@@ -12,8 +12,6 @@
 
 """All routes of the installed Ironic that write."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 import dataclasses
 import gc

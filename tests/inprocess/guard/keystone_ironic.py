@@ -17,8 +17,6 @@ The tokens are those of keystonemiddleware's own fixture: the middleware is
 unchanged, and the fixture answers for Keystone.
 """
 
-from __future__ import annotations
-
 import sys
 import uuid
 

@@ -3,8 +3,6 @@
 The effect of each at the end is in doc/source/admin/handover.rst.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses

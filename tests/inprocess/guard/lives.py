@@ -12,8 +12,6 @@
 
 """Lives of holders on nodes of a real Ironic, whose hardware remembers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 import json
 from typing import Any

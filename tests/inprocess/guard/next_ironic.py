@@ -15,8 +15,6 @@
 The new routes write to the description of a node.
 """
 
-from __future__ import annotations
-
 from http import client as http_client
 from typing import Any
 

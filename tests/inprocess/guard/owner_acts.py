@@ -15,8 +15,6 @@
 What becomes of each is in doc/source/admin/handover.rst.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

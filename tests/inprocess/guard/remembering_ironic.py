@@ -12,8 +12,6 @@
 
 """The Ironic of :mod:`.keystone_ironic` with hardware that remembers."""
 
-from __future__ import annotations
-
 from tests.inprocess.guard import keystone_ironic
 from tests.real import remembering
 

@@ -13,8 +13,6 @@
 
 """Ironic's own routing, which shows the target of a request."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import gc

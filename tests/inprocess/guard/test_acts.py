@@ -12,8 +12,6 @@
 
 """Only the holder of a reserved node, or an administrator, acts on it."""
 
-from __future__ import annotations
-
 from typing import Any
 import uuid
 

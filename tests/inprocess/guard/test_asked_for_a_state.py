@@ -12,8 +12,6 @@
 
 """Provision states do not take a node from a coming holder."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

@@ -12,8 +12,6 @@
 
 """Ironic's settings for browsers and for its URL apply to our paths."""
 
-from __future__ import annotations
-
 from tests.inprocess.guard import base
 from tests.real import forked_ironic
 from tools import all_in_one

@@ -12,8 +12,6 @@
 
 """The calendar's sign-in inside a real Ironic API."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 import pathlib
 import re

@@ -16,8 +16,6 @@ The oracle is the API: each caller sees the same of each node through Ironic's
 objects as by a request, with any strategy and policy.
 """
 
-from __future__ import annotations
-
 import pathlib
 from unittest import mock
 import uuid

@@ -16,8 +16,6 @@ With OS_DATABASE__CONNECTION set for Ironic, its API ended in a loop, "Can't
 locate revision", or our tables were made in Ironic's database.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pathlib

@@ -16,8 +16,6 @@ Each request is admitted on the timeline before Ironic's policy judges it: a
 reader in a loop, refused each time, starved all reservations of a node.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 import datetime
 from typing import Any

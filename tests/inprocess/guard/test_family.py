@@ -12,8 +12,6 @@
 
 """Ironic powers a node with its parent, and its children with it."""
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 from typing import Any

@@ -1,7 +1,5 @@
 """A node changes hands as it was, whatever its holder did."""
 
-from __future__ import annotations
-
 import uuid
 
 from ironic.api.controllers.v1 import node as ironic_node

@@ -12,8 +12,6 @@
 
 """Machines that cannot be put back, and ports that others change."""
 
-from __future__ import annotations
-
 import uuid
 
 from tests.inprocess.guard import base

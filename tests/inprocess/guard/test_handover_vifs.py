@@ -12,8 +12,6 @@
 
 """VIFs of holders, with a small Neutron of the tests."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -17,8 +17,6 @@ the holder switched the node off minutes later, when somebody else had it; a
 body that came in slowly had the same effect.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 import dataclasses
 import json

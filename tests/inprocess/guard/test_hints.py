@@ -16,8 +16,6 @@ A real Ironic with the guard; the tests send the requests of Nova's ironic
 driver, which knows no hints.
 """
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 import uuid

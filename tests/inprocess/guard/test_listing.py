@@ -11,8 +11,6 @@
 #    under the License.
 
 
-from __future__ import annotations
-
 import json
 from urllib import parse
 

@@ -16,8 +16,6 @@ The database was lost for a moment while the guard wrote Ironic's answer; the
 node was then busy for 190 s, though the answer was known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 from unittest import mock

@@ -11,8 +11,6 @@
 #    under the License.
 """The paths that this service serves inside Ironic's API."""
 
-from __future__ import annotations
-
 import pathlib
 
 import testtools

@@ -16,8 +16,6 @@ bifrost, metalsmith, Ansible's and Terraform's modules could not use a lease at
 all: each deploy needed a header that they do not send.
 """
 
-from __future__ import annotations
-
 import uuid
 
 from tests.inprocess.guard import base

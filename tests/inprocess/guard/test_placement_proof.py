@@ -16,8 +16,6 @@ A real Ironic with the guard, and a real Placement in processes of its own; the
 tests send the requests of Nova's scheduler and of its ironic driver.
 """
 
-from __future__ import annotations
-
 from typing import Any
 import uuid
 

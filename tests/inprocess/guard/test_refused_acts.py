@@ -15,8 +15,6 @@
 The act is written down before Ironic applies its policy.
 """
 
-from __future__ import annotations
-
 from typing import Any
 import uuid
 

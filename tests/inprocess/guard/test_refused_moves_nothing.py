@@ -16,8 +16,6 @@ The leases that need a node later moved to other nodes, or lost it, before
 Ironic was asked whether the caller may use the node at all.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ironic_reservations.api import wsgi

@@ -12,8 +12,6 @@
 
 """One id for a request, in the answer, the audit and the log."""
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any

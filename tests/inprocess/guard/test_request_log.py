@@ -12,8 +12,6 @@
 
 """Ironic's log contains no requests that no client sent."""
 
-from __future__ import annotations
-
 import base64
 
 from tests.inprocess.guard import base

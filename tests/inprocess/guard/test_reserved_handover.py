@@ -12,8 +12,6 @@
 
 """At the end of a reservation, a node has its former state again."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.inprocess.guard import base

@@ -12,8 +12,6 @@
 
 """A node is read through Ironic's objects if they show the same."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 import json
 from typing import Any

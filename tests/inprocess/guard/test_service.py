@@ -12,8 +12,6 @@
 
 """Our own requests to the Ironic in this process."""
 
-from __future__ import annotations
-
 import threading
 from unittest import mock
 

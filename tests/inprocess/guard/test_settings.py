@@ -12,8 +12,6 @@
 
 """The owner of a node changes its settings while somebody else has it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.inprocess.guard import acts

@@ -11,8 +11,6 @@
 #    under the License.
 
 
-from __future__ import annotations
-
 from urllib import parse
 import uuid
 

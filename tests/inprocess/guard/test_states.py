@@ -16,8 +16,6 @@ Adoption, inspection, rescue and service of a node with a holder, on a real
 Ironic: the allowed and refused callers, the answers, and the state afterwards.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 import contextlib
 import datetime

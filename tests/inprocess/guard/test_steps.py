@@ -12,8 +12,6 @@
 
 """Steps that a holder names, by what they leave behind."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import testtools

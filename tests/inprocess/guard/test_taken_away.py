@@ -16,8 +16,6 @@ Each request was judged at its arrival: another project put a free node into
 maintenance seconds later, when somebody had it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import logging
 from typing import Any

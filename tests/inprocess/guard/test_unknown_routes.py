@@ -12,8 +12,6 @@
 
 """Writes of Ironic's API that this release does not know."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 import uuid

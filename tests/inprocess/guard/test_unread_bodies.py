@@ -16,8 +16,6 @@ The guard read and parsed up to 64 MiB of any sender, even where Ironic reads 1
 MiB; deeply nested JSON ended the process.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import socket

@@ -12,8 +12,6 @@
 
 """Starts the Ironic of :mod:`.keystone_ironic`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 import pathlib
 from unittest import mock

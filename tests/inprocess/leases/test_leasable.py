@@ -12,8 +12,6 @@
 
 """All nodes of a real Ironic are hosts, but for those that are closed."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -12,8 +12,6 @@
 
 """Leases on a real Ironic, from their start to their end."""
 
-from __future__ import annotations
-
 import datetime
 from typing import Any
 import uuid

@@ -15,8 +15,6 @@ A node may be promised for years to come; to change a lease of it takes longer
 with each promise, and not with the square of them.
 """
 
-from __future__ import annotations
-
 from ironic_reservations.engine.leases import placeholders
 from ironic_reservations.model import instants
 from tests import leasing

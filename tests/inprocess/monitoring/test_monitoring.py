@@ -15,8 +15,6 @@
 promtool evaluates each expression with the samples of a real scrape.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from collections.abc import Mapping
 import json

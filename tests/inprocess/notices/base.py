@@ -12,8 +12,6 @@
 
 """Leases, and the notices about them in the outbox."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import threading

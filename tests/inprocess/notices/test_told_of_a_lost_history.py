@@ -76,10 +76,9 @@ class TestToldOfALostHistory(base.TestCase):
     def test_change_of_a_kept_lease_names_its_history(self):
         """The numbers of its entries are those of the lost ones."""
         kept = self.leasing.create(1, 2)
-        dump = gone_back.Dump(self.world.engine.database)
-        self.leasing.change(kept, end=3)
-        self.deliver()
-        dump.restore()
+        with gone_back.undone(self.world.engine.database):
+            self.leasing.change(kept, end=3)
+            self.deliver()
         lost_requests.may_come(self.world.engine.database, self.world.conf,
                                self.world.clock())
         self.leasing.change(self.leasing.reload(kept), end=4)

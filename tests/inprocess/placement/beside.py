@@ -13,8 +13,6 @@
 
 """An engine of ours beside a Placement that is served."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 import datetime
 from typing import Any

@@ -12,8 +12,6 @@
 
 """Commands of an operator, on the rows and the Placement of a test."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import pathlib

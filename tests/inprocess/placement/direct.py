@@ -16,8 +16,6 @@ What makes HTTP of them is the same for all of them, and took as long as the
 shortest ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 import json as json_module
 from typing import Any

@@ -17,8 +17,6 @@ A test leaves files in a folder; each is one fault for one write, and whoever
 deletes it suffers it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from collections.abc import Iterable
 import functools

@@ -12,8 +12,6 @@
 
 """A timeline with a real Placement beside it."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -12,8 +12,6 @@
 
 """Leases of nodes that are held in Placement."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

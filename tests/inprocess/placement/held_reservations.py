@@ -12,8 +12,6 @@
 
 """Reservations that are held in Placement."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ironic_reservations import engine as engine_module

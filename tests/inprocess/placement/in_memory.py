@@ -12,8 +12,6 @@
 
 """The real Placement in this process, over a database in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 import copy
 import functools

@@ -12,8 +12,6 @@
 
 """Leases of instances, with what they have in Placement and Nova."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 import dataclasses
 from typing import Any

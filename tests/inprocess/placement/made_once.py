@@ -17,8 +17,6 @@ own tables anew, and reads what arguments its own functions have.  All of that
 is the same each time, and took a third of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 import functools
 import importlib

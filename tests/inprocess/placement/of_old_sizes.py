@@ -12,8 +12,6 @@
 
 """Nodes whose resource classes come from the time before custom ones."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -16,8 +16,6 @@ To make them takes it longer than to start, so they are made once in a process
 of the tests for each of the Placements that it has at a time.
 """
 
-from __future__ import annotations
-
 import pathlib
 
 from placement.db.sqlalchemy import models

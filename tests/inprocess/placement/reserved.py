@@ -12,8 +12,6 @@
 
 """A Placement and a Nova for leases of instances."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 import dataclasses
 from typing import Any

@@ -15,8 +15,6 @@
 Its first process is forked from one that has read the code.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 import os
 import pathlib

@@ -12,8 +12,6 @@
 
 """Compute hosts, and leases of instances that share them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

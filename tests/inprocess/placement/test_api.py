@@ -12,8 +12,6 @@
 
 """What a client of the API sees where Placement is switched on."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import testtools

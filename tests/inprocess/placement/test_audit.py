@@ -12,8 +12,6 @@
 
 """What an audit finds of nodes, what it costs, and what is mended."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -13,8 +13,6 @@
 
 """The benchmarks of holds and of the audit do what they measure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib

@@ -12,8 +12,6 @@
 
 """What holds in Placement cost others since they follow changes."""
 
-from __future__ import annotations
-
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine.reservations import release

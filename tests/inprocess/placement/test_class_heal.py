@@ -12,8 +12,6 @@
 
 """Instances from before the classes of nodes get them, while others work."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 import functools
 import itertools

@@ -17,8 +17,6 @@ used before.  On PostgreSQL, what was used before may be older than the check;
 and its second attempt, in the same transaction, counts its own first row.
 """
 
-from __future__ import annotations
-
 from concurrent import futures
 import dataclasses
 import pathlib

@@ -12,8 +12,6 @@
 
 """ironic-reservations-manage placement heal, as an operator runs it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 import contextlib
 import io

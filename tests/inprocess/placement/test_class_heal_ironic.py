@@ -12,8 +12,6 @@
 
 """Classes for old instances, where Ironic is a real one."""
 
-from __future__ import annotations
-
 import json
 import time
 

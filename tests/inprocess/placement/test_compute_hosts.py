@@ -12,8 +12,6 @@
 
 """Compute hosts that an operator opens to leases."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from ironic_reservations import errors

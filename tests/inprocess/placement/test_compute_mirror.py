@@ -12,8 +12,6 @@
 
 """What is known of compute hosts follows Placement."""
 
-from __future__ import annotations
-
 import collections
 from typing import Any
 

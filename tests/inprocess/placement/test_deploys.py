@@ -12,8 +12,6 @@
 
 """What becomes of a hold when its node is deployed with the proof."""
 
-from __future__ import annotations
-
 import fixtures
 
 from ironic_reservations import engine as engine_module

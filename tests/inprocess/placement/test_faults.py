@@ -12,8 +12,6 @@
 
 """Whatever fails, and whoever dies: after the next passes all agrees."""
 
-from __future__ import annotations
-
 import random
 
 import testscenarios

@@ -15,8 +15,6 @@
 Where servers go is asked of the real Placement, as Nova's scheduler does.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -12,8 +12,6 @@
 
 """Holding nodes, and taking them back, while everything works."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ironic_reservations.clouds import placement_answers as answers

@@ -11,8 +11,6 @@
 #    under the License.
 """Starts and ends with services that were away, and servers that take long."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 import functools
 

@@ -12,8 +12,6 @@
 
 """Leases of instances have what they are to have, while they last."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 from unittest import mock

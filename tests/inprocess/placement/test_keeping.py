@@ -12,8 +12,6 @@
 
 """The passes over the holds, what they count, and the operator's command."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 import contextlib
 import io

@@ -16,8 +16,6 @@ Whoever was planned to start on the host in the next minute or two lost the
 place to whoever asked: 20 of 16 VCPUs were promised, for hours.
 """
 
-from __future__ import annotations
-
 from ironic_reservations import errors
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.model import leases

@@ -12,8 +12,6 @@
 
 """What a worker does for a lease of instances."""
 
-from __future__ import annotations
-
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.features.placement.lease_providers import machine
 from ironic_reservations.features.placement.lease_providers import offers

@@ -12,8 +12,6 @@
 
 """Leases of instances, compared with Placement and Nova both ways."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import sqlalchemy as sa

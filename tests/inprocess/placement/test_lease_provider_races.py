@@ -15,8 +15,6 @@
 With Placement in processes of its own, over MariaDB and PostgreSQL.
 """
 
-from __future__ import annotations
-
 from concurrent import futures
 import dataclasses
 import random

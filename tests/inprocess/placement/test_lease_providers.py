@@ -12,8 +12,6 @@
 
 """What leases of instances have in Placement and in Nova."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from ironic_reservations import errors

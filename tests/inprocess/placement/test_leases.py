@@ -12,8 +12,6 @@
 
 """The nodes of leases are held in Placement while they are the lease's."""
 
-from __future__ import annotations
-
 from unittest import mock
 
 from ironic_reservations import engine as engine_module

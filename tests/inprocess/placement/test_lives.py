@@ -12,8 +12,6 @@
 
 """The life of a lease, whatever its ground is: the same is true of each."""
 
-from __future__ import annotations
-
 import collections
 import itertools
 

@@ -12,8 +12,6 @@
 
 """A hold of a promise that is gone is told by Placement alone."""
 
-from __future__ import annotations
-
 from ironic_reservations.engine import lost_promises
 from tests import gone_back
 from tests.inprocess.placement import ground
@@ -23,10 +21,9 @@ class TestLostPromises(ground.TestCase):
 
     def test_hold_that_is_gone(self) -> None:
         node = self.enrol()
-        dump = gone_back.Dump(self.engine.database)
-        self.held(node)
-        self.assertEqual([], lost_promises.find(self.engine))
-        dump.restore()
+        with gone_back.undone(self.engine.database):
+            self.held(node)
+            self.assertEqual([], lost_promises.find(self.engine))
         (found,) = lost_promises.find(self.engine)
         self.assertEqual((lost_promises.Kind.PLACEMENT, node),
                          (found.kind, found.node_uuid))

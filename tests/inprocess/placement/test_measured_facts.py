@@ -16,8 +16,6 @@
 Each is shown on Placements that are served, and what ours makes of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from collections.abc import Iterable
 from concurrent import futures

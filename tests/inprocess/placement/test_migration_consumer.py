@@ -18,8 +18,6 @@ version of Placement's API that knows no types.  Such a type reads "unknown",
 and cannot be written.  The lease was DELETING for ever.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 from ironic_reservations.clouds import placement

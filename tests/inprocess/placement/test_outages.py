@@ -17,8 +17,6 @@ What the other tests of faults pretend of the network is here the server's: it
 is down, too slow, wrong, late, and killed in the middle of a call.
 """
 
-from __future__ import annotations
-
 import collections
 from concurrent import futures
 import pathlib

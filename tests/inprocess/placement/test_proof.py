@@ -12,8 +12,6 @@
 
 """A server proves by Placement that the node is its lease's."""
 
-from __future__ import annotations
-
 from unittest import mock
 
 from keystoneauth1 import exceptions as ksa_exc

@@ -12,8 +12,6 @@
 
 """A node that is put back after its reservation stays held until then."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from ironic_reservations.engine.in_flight import acted

@@ -13,8 +13,6 @@
 
 """Reservations that are held in Placement, too."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from collections.abc import Iterator
 from typing import Any

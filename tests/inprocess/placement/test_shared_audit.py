@@ -12,8 +12,6 @@
 
 """What an audit finds of leases on hosts of both kinds, and what is mended."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 import logging
 from typing import Any

@@ -12,8 +12,6 @@
 
 """Leases of instances end on compute hosts."""
 
-from __future__ import annotations
-
 from ironic_reservations.clouds import placement
 from ironic_reservations.engine import hosts
 from ironic_reservations.features.placement import compute_mirror

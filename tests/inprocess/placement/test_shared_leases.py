@@ -12,8 +12,6 @@
 
 """Leases of instances start on compute hosts, beside what others use."""
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import itertools

@@ -16,8 +16,6 @@ With Placement in processes of its own, over MariaDB and PostgreSQL, and with
 its defaults, with which it gives more than there is (F1).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent import futures
 import dataclasses

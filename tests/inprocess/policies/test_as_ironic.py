@@ -15,8 +15,6 @@
 The oracle is Ironic's own policy, without overrides.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 import itertools
 from typing import Any

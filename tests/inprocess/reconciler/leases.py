@@ -12,8 +12,6 @@
 
 """Leases that processes work on, one pass at a time."""
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 from typing import Any

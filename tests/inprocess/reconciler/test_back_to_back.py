@@ -12,8 +12,6 @@
 
 """A lease that follows another on the same node."""
 
-from __future__ import annotations
-
 import datetime
 
 import sqlalchemy as sa

@@ -12,8 +12,6 @@
 
 """What got lost when use cases began to write through changes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 import contextlib
 from typing import Any

@@ -12,8 +12,6 @@
 
 """Of a deploy and the release of a node that nobody had deployed, one is."""
 
-from __future__ import annotations
-
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.features.no_show import no_show
 from tests.inprocess.reconciler import no_shows

@@ -11,8 +11,6 @@
 #    under the License.
 """Windows that wait for leases which then end earlier than planned."""
 
-from __future__ import annotations
-
 import datetime
 from typing import Any
 

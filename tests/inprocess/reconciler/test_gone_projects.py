@@ -11,8 +11,6 @@
 #    under the License.
 """Leases of projects that were deleted from Keystone."""
 
-from __future__ import annotations
-
 from ironic_reservations import errors
 from ironic_reservations.engine.leases import gone_projects
 from tests import servers

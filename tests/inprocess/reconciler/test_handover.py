@@ -12,8 +12,6 @@
 
 """Acts of holders, beside the ends of their leases."""
 
-from __future__ import annotations
-
 import dataclasses
 import logging
 

@@ -12,8 +12,6 @@
 
 """A node that was acted on is put back at each end that it can have."""
 
-from __future__ import annotations
-
 from ironic_reservations import errors
 from ironic_reservations.db import handovers as db_handovers
 from ironic_reservations.engine.in_flight import acted

@@ -12,8 +12,6 @@
 
 """A lease starts, and ends, at most five seconds after its last obstacle."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

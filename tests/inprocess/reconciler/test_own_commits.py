@@ -12,8 +12,6 @@
 
 """A process knows the leases that it has started and ended itself."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 
 from tests import leasing

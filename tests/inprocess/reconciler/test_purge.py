@@ -12,8 +12,6 @@
 
 """Leases that are over are forgotten, and what they had is not."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 from unittest import mock

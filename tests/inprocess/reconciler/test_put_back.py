@@ -12,8 +12,6 @@
 
 """Reservations whose holders acted on their nodes, and their ends."""
 
-from __future__ import annotations
-
 from unittest import mock
 
 from ironic_reservations import errors

@@ -15,8 +15,6 @@
 What its operator changes after such an act would be undone otherwise.
 """
 
-from __future__ import annotations
-
 from ironic_reservations import errors
 from ironic_reservations.db import handovers as db_handovers
 from ironic_reservations.engine.in_flight import acted

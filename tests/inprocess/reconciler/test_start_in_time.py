@@ -12,8 +12,6 @@
 
 """Every lease starts at its start, however it came to that start."""
 
-from __future__ import annotations
-
 import datetime
 
 from ironic_reservations.engine.leases import create as lease_create

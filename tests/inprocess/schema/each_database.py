@@ -12,8 +12,6 @@
 
 """The same tests on databases of several kinds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from collections.abc import Iterable
 import sys

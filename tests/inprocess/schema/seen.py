@@ -12,8 +12,6 @@
 
 """What is seen of a schema, for two of them to be compared."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import sqlalchemy as sa

@@ -18,8 +18,6 @@ migration begins with.  SQLite and PostgreSQL take all of it back, which is
 tried at some places in each direction.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib

@@ -18,8 +18,6 @@ booking or closed the request of somebody else; and a node that was enrolled
 again began with the generations that old plans name.
 """
 
-from __future__ import annotations
-
 import datetime
 
 import sqlalchemy as sa

@@ -12,8 +12,6 @@
 
 """Each step of a migration can be taken again, wherever it was stopped."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 import contextlib
 import os

@@ -15,8 +15,6 @@
 The databases themselves say how many rows they have looked at.
 """
 
-from __future__ import annotations
-
 import datetime
 import json
 import os

@@ -16,8 +16,6 @@ Each answer is compared with the rows, and remembered by its tag: what has the
 same tag has to be the same, whichever process said it and when.
 """
 
-from __future__ import annotations
-
 import datetime
 from typing import Any
 

@@ -12,8 +12,6 @@
 
 """The benchmark of the calendar measures what it says."""
 
-from __future__ import annotations
-
 import testtools
 
 from benchmarks import calendar

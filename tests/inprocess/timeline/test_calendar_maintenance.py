@@ -12,8 +12,6 @@
 
 """Maintenance windows in the calendar: what is drawn, and for whom."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

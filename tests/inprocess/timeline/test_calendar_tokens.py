@@ -12,8 +12,6 @@
 
 """Tokens of calendars, made and revoked at once, on each database."""
 
-from __future__ import annotations
-
 from concurrent import futures
 
 from ironic_reservations import errors

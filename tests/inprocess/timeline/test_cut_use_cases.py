@@ -15,8 +15,6 @@
 There each SELECT of a process that stands still sees another moment.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import hypothesis

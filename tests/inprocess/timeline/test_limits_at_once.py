@@ -12,8 +12,6 @@
 
 """Many requests of one project at once do not pass its limits together."""
 
-from __future__ import annotations
-
 from concurrent import futures
 
 from ironic_reservations import errors

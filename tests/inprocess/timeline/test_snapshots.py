@@ -12,8 +12,6 @@
 
 """What a snapshot shows, and what it leaves behind, on each database."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from unittest import mock

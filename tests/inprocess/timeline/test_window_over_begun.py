@@ -16,8 +16,6 @@ A storm took it for promised its node anew: it had been flagged, for another
 node of it, in between.
 """
 
-from __future__ import annotations
-
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.features.maintenance import find
 from tests import leasing

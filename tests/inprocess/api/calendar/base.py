@@ -12,8 +12,6 @@
 
 """The cookies and headers of a browser, for the standalone API."""
 
-from __future__ import annotations
-
 import http.cookies
 from typing import Any
 

@@ -16,8 +16,6 @@ The sign-in speaks HTTP to it; the API asks keystonemiddleware's own fixture,
 which knows the same tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 import json
 import threading

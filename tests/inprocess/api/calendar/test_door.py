@@ -12,8 +12,6 @@
 
 """Paths, methods and headers below the calendar's path."""
 
-from __future__ import annotations
-
 import gzip
 import pathlib
 

@@ -12,8 +12,6 @@
 
 """The calendar's sign-in with Keystone."""
 
-from __future__ import annotations
-
 import fixtures
 
 from ironic_reservations.clouds import keystone

@@ -12,8 +12,6 @@
 
 """The calendar without authentication."""
 
-from __future__ import annotations
-
 import io
 import logging
 import sys
