@@ -366,9 +366,10 @@ class Protected:
             show it.
         """
         what = f'node {node_uuid}'
+        proof = proof or act_bodies.proof(environ)
         try:
             view, deadline = protect.read_view(self._engine, node_uuid)
-            if view.claimed and node is None:
+            if node is None and (view.claimed or proof is not None):
                 # This is a request to Ironic, so the timeline must be read
                 # again after it.
                 node = self._seen(environ, node_uuid, stranger)
@@ -378,20 +379,24 @@ class Protected:
             if self._callers.actor(node, admit.Claim()).administers:
                 return Judged(what)
             raise
-        if not view.claimed:
+        if stranger is not None and not view.held:
+            # The proof is that of a node of the family.
+            proof = None
+        if not view.claimed and proof is None:
             return Judged(what, deadline, held=False)
         assert node is not None
-        proof = proof or act_bodies.proof(environ)
         actor = self.holders.actor(node, proof)
         # Nothing puts back a change that is made while the node is put back.
         protect.check(view, protect.ChangeRequest(
-            actor, not self.acts.isdisjoint(acts) or view.being_put_back,
+            actor, not self.acts.isdisjoint(acts) or view.being_put_back
+            or (proof is not None and not view.held),
             not node_acts.FREES.isdisjoint(acts)))
         written = self.holders.of_tenant(holder_acts.acts_of_holder(
             view, actor, recorded), actor) if view.held else ()
         # An administrator may do this, regardless of the holder of the node.
         return Judged(
             what, math.inf if actor.administers and not written else deadline,
+            view.claimed,
             acts=(holder_acts.Unwritten(node_uuid, written, actor,
                                         view.holder),) if written else (),
             proof=proof if view.shows(proof) else None)

@@ -64,7 +64,9 @@ def judge(actor: Actor, view: host_view.HostView,
                   or actor.claim.proves(lease.reservation_id,
                                         lease.project_id))
     else:
-        return admit.Verdict.FREE
+        # As for a deploy, a stale proof is refused even if the node is free:
+        # nobody would put back what its sender changes.
+        passes = frees or actor.claim.proof is None
     if passes:
         return admit.Verdict.FREE
     return (admit.Verdict.PROOF_REQUIRED if actor.claim.proof is None

@@ -126,6 +126,20 @@ class ProtectedActsTestCase(acts.ActsTestCase):
         self.assertEqual('reservation.proof_invalid', self.ask(
             act_spellings.CANONICAL[0], node, str(uuid.uuid4())).code)
 
+    def test_proof_of_what_is_over_opens_nothing(self) -> None:
+        """What came after the end of a lease was put back by nobody."""
+        node = self.node_of_one()
+        proof = self.reserve(node.uuid)['uuid']
+        self.assertEqual(204, self.send(
+            'DELETE', f'/v1/reservations/{proof}', headers=base.OURS).status)
+        self.as_('one')
+        before = self.node(node.uuid)
+        for row in (*act_spellings.CANONICAL, *act_spellings.PATCHES):
+            if 'allocation' not in row.name:
+                self.assertEqual('reservation.proof_invalid', self.ask(
+                    row, node, proof).code, row.name)
+        self.assertEqual(before, self.node(node.uuid))
+
     def test_project_that_holds_the_node_needs_no_header(self) -> None:
         node = self.node_of_one()
         self.as_('one')

@@ -133,11 +133,13 @@ def uncertain_as_failed() -> None:
     admission.mark_uncertain = wrong
 
 
+# Ironic refuses it as well once the window has set the maintenance, which
+# takes longer where Ironic fails.
 @mutations.planted(
     'deployed in maintenance', mix.Best(mix.Mix(
-        faults={}, lives={'squat': 1}, acts={}, booking=True, rounds=(0.5,
-        2.0),
-        leisure=(0.05, 0.5), classes={'gold': 3}), 'sqlite', seconds=120),
+        faults={}, trouble=0.5, lives={'squat': 1}, acts={}, booking=True,
+        rounds=(0.5, 2.0), leisure=(0.05, 0.5), classes={'gold': 3}),
+        'sqlite', seconds=120),
     'tests.inprocess.engine.test_decided_before_a_date.TestDeploys.'
     'test_maintenance_that_has_begun',
     'tests.unit.lifecycle.test_admit.TestDecisionTable.'
