@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import re
+import urllib.parse
 
 from oslo_config import cfg
 from oslo_config import types
@@ -255,3 +256,8 @@ def check(conf: cfg.ConfigOpts) -> None:
             '[leases] enforcement_token has characters that cannot be sent in '
             'a header, such as one that ends a line. Set it to the token '
             'alone.')
+    for name in ('enforcement_url', 'enforcement_commit_url'):
+        if '@' in urllib.parse.urlsplit(conf.leases[name] or '').netloc:
+            raise cfg.ConfigFileValueError(
+                f'[leases] {name} contains a user or a password, which would '
+                'not be sent. Remove them, and set enforcement_token.')

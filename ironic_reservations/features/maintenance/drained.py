@@ -61,9 +61,10 @@ def _move(engine: Engine, there: node_window.NodeWindow,
     now, uuid = engine.clock(), there.node_uuid
     with engine.database.snapshot() as connection:
         nodes = db_nodes.read_nodes(connection, (uuid,), with_traits=False)
-        (window,) = db_maintenance.read(connection, (there.window_id,))
-    if uuid not in nodes or there not in window.nodes:
+        windows = db_maintenance.read(connection, (there.window_id,))
+    if uuid not in nodes or not windows or there not in windows[0].nodes:
         return
+    (window,) = windows
     found = holdings.read(engine, engine.snapshots.snapshot(
         engine.database, now), [nodes[uuid]])
     margin = datetime.timedelta(seconds=engine.conf.leases.cleaning_time)

@@ -148,6 +148,21 @@ def note_no_shows(connection: sa.Connection, lease: leases.Lease,
         for (reservation_id, name), count in counts.items()])
 
 
+def check_booked(connection: sa.Connection,
+                 begun: Collection[Deployment]) -> None:
+    """Check that bookings exist, and lock them for the transaction.
+
+    :raises Conflict: one of them was deleted.
+    """
+    # SELECT uuid FROM reservations WHERE uuid IN (...) ORDER BY uuid
+    #   FOR UPDATE
+    if begun and len(connection.execute(
+            sa.select(_r.uuid)
+            .where(_r.uuid.in_([each.booking_uuid for each in begun]))
+            .order_by(_r.uuid).with_for_update()).all()) < len(begun):
+        raise db_connection.Conflict('a booking was deleted')
+
+
 def check_none_ended(connection: sa.Connection,
                      begun: Collection[Deployment],
                      now: datetime.datetime) -> None:

@@ -121,9 +121,10 @@ def record_deployments(engine: Engine) -> None:
     try:
         with engine.database.write() as connection:
             # NOTE: this process may have stood still since it has read them.
+            db_usage_periods.check_booked(connection, begun)
             db_usage_periods.begin(connection, begun, now)
             db_usage_periods.check_none_ended(connection, begun, now)
             db_usage_periods.finish(connection, over, now)
     except db_connection.Conflict:
-        # Another process has recorded one; the next pass records the others.
+        # One has been recorded or deleted; the next pass records the others.
         return

@@ -416,11 +416,21 @@ class TestEnforcement(world.TestCase):
 
 class TestConfiguration(testtools.TestCase):
 
-    def _load(self, token):
+    def _load(self, value, name='enforcement_token'):
         path = self.useFixture(fixtures.TempDir()).join('test.conf')
         with open(path, 'w', encoding='utf-8') as file:
-            file.write(f'[leases]\nenforcement_token = {token}\n')
+            file.write(f'[leases]\n{name} = {value}\n')
         return project_conf.load(config_files=[path])
+
+    def test_url_with_a_user_is_refused_at_the_start(self):
+        """It was sent to the service without the user and the password."""
+        for name in ('enforcement_url', 'enforcement_commit_url'):
+            for user in ('me:sesame', 'sesame', ':sesame'):
+                refusal = str(self.assertRaises(
+                    cfg.Error, self._load, f'http://{user}@[fd00::5]/', name))
+                self.assertIn(f'[leases] {name}', refusal)
+                self.assertNotIn('sesame', refusal)
+            self._load('http://[fd00::5]:80/x@y', name)
 
     def test_token_that_cannot_be_sent_is_refused_at_the_start(self):
         """By the name of the option, and not by its value."""

@@ -15,6 +15,7 @@
 import fixtures
 
 from ironic_reservations import engine as engine_module
+from ironic_reservations import errors
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import retry
 from ironic_reservations.engine.in_flight import admission
@@ -144,6 +145,27 @@ class TestMove(TestCase):
             [each.instance_uuid] == self.consumers(each.node_uuid)
             for each in made])
         self.assert_clean()
+
+    def test_contention_for_one_hold_is_not_in_the_way_of_the_rest(
+            self) -> None:
+        """One hold with a lock on it ended each pass before the others."""
+        made = [self.reserve(self.enrol()) for _ in range(2)]
+        self.network.down = True
+        for each in made:
+            self.deploy(each)
+        self.network.down = False
+        real = handover.move
+
+        def move(engine: engine_module.Engine,
+                 promise: values.Promise) -> holding.Verdict:
+            if promise.node_uuid == made[0].node_uuid:
+                raise errors.Contention('a lock')
+            return real(engine, promise)
+        self.useFixture(fixtures.MockPatchObject(handover, 'move', move))
+        handover.hand_over_all(self.engine)
+        self.assertNotIn(made[0].instance_uuid,
+                         self.consumers(made[0].node_uuid))
+        self.assert_moved(made[1])
 
     def test_instance_with_another_hold_gets_the_node_without_delay(
             self) -> None:

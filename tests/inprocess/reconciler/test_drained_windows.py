@@ -14,9 +14,11 @@
 import datetime
 from typing import Any
 
+from ironic_reservations import errors
 from ironic_reservations.engine import change
 from ironic_reservations.features.maintenance import drained
 from ironic_reservations.features.maintenance import find
+from ironic_reservations.features.maintenance import rows
 from tests import leasing
 from tests import servers
 from tests.inprocess.reconciler import windows
@@ -120,6 +122,23 @@ class TestDrained(windows.KeepTestCase):
         self.keep()
         self.assert_window(leasing.at(6))
         self.assertEqual(self.told(self.made), self.shown())
+
+    def test_window_that_is_forgotten_meanwhile_ends_no_pass(self) -> None:
+        """The process stood still for longer than windows are kept."""
+        self.over(3)
+        real = rows.read_postponed
+
+        def read(*asked: Any) -> Any:
+            found = real(*asked)
+            self.assertEqual(1, len(found))
+            find.end(self.engine, self.made.window.id)
+            self.at(24 * 400)
+            find.purge(self.engine)
+            self.assertRaises(errors.MaintenanceNotFound, find.get,
+                              self.engine, self.made.window.id)
+            return found
+        self.patch(rows, 'read_postponed', read)
+        drained.begin_earlier(self.engine)
 
     def test_reservation_may_be_used_and_have_no_end(self) -> None:
         """The window would be over while somebody has the node."""

@@ -147,6 +147,26 @@ class TestOne(_Usage):
         self.until(7)
         self.assertEqual(1, self.deployed())
 
+    def test_pass_that_stood_still_begins_none_of_a_deleted_booking(self):
+        """Such a booking had no row that could have shown that it is over."""
+        self.until(2)
+        node = self.leasing.reload(self.made).bookings[0].node_uuid
+        self.ironic.deploy(node, world.new_uuid())
+        self.leasing.refresh()
+
+        def others():
+            self.at(3)
+            self.ironic.change(node, provision_state='available',
+                               instance_uuid=None)
+            self.leasing.refresh()
+            self.leasing.end(self.made)
+            self.work()
+            self.assertEqual([], self.leasing.rows())
+        self.world.before_next_write(others)
+        usage.record_deployments(self.engine)
+        self.until(7)
+        self.assertEqual(0, self.deployed())
+
     def deployed(self):
         """Return the deployed hours of the first of March."""
         return self.hours()[1][2]

@@ -30,6 +30,7 @@ from ironic_reservations.features.placement.lease_providers import (
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instance_flavors
 from ironic_reservations.model import instance_reservations
+from ironic_reservations.model import mirrored_node
 from tests.unit.model import flavors_of_all_kinds as all_kinds
 from tests.unit.model import installed_nova
 
@@ -94,6 +95,15 @@ class TestPrivateFlavors(testtools.TestCase):
         self.assertEqual((flavor.disk_gb, flavor.ephemeral_gb,
                           flavor.swap_mb),
                          (made.disk_gb, made.ephemeral_gb, made.swap_mb))
+
+    def test_nova_accepts_the_flavor_of_any_node(self) -> None:
+        """An owner who wrote many digits kept a lease from its offer."""
+        most = flavors.MAX_AMOUNT
+        made = private_flavors.of_hosts([mirrored_node.Node(
+            'node', properties=(('cpus', '9' * 254), ('local_gb', '0'),
+                                ('memory_mb', str(most + 1))))])
+        self.assertEqual((most, most, 1),
+                         (made.vcpus, made.memory_mb, made.disk_gb))
 
     def test_so_they_do_by_the_installed_nova(self) -> None:
         nova = self.useFixture(installed_nova.InstalledNova())

@@ -76,17 +76,24 @@ def _is_wanted(engine: Engine) -> bool:
 
 
 def _hand_over(engine: Engine, promise: values.Promise) -> bool:
-    """Move one hold; return whether Placement answered."""
+    """Move one hold.
+
+    :returns: ``False``: Placement or the database does not answer.
+    """
     try:
         move(engine, promise)
-    except (errors.PlacementUnavailable, errors.DatabaseUnavailable,
-            errors.Contention) as exc:
-        LOG.warning('The hold for the reservation of instance %(instance)s '
-                    'could not be moved to it yet, and will be later: '
-                    '%(why)s', {
-                        'instance': promise.instance_uuid, 'why': exc})
+    except errors.Contention as exc:
+        _warn(promise, exc)
+    except (errors.PlacementUnavailable, errors.DatabaseUnavailable) as exc:
+        _warn(promise, exc)
         return False
     return True
+
+
+def _warn(promise: values.Promise, exc: Exception) -> None:
+    LOG.warning('The hold for the reservation of instance %(instance)s could '
+                'not be moved to it yet, and will be later: %(why)s',
+                {'instance': promise.instance_uuid, 'why': exc})
 
 
 def move(engine: Engine, promise: values.Promise) -> holding.Verdict:

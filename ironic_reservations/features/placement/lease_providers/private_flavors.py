@@ -24,6 +24,7 @@ from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import Engine
 from ironic_reservations.features.placement.lease_providers import machine
+from ironic_reservations.model import flavors
 from ironic_reservations.model import instance_flavors
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import mirrored_node
@@ -88,7 +89,8 @@ def of_hosts(nodes: Iterable[mirrored_node.Node]) -> machine.DesiredFlavor:
     def smallest(name: str) -> int:
         known = [int(size[name]) for size in sizes
                  if size.get(name, '').isdecimal()]
-        return max(1, min(known, default=1))
+        # An owner can write any number, and Nova would refuse the flavor.
+        return min(max(1, min(known, default=1)), flavors.MAX_AMOUNT)
     return machine.DesiredFlavor(
         smallest('cpus'), smallest('memory_mb'), smallest('local_gb'),
         keeps_sizes=True)
