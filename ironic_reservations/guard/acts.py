@@ -265,7 +265,8 @@ class Acts:
                 patch, parent = self.protected.adopt(environ, patch)
                 node = seen or self._resolver.node(environ, ident)
                 answer = self.protected.patch(
-                    environ, node, acts, written, inward.rebuilt(
+                    environ, node, acts, node_acts.recorded(patch),
+                    inward.rebuilt(
                         environ, inward.node_path(node.uuid), query,
                         body=patch), parent, self._patches(
                             environ, node, patch, acts))
@@ -346,8 +347,7 @@ class Acts:
         if parent is not None:
             admitted = parent.within(admitted)
         recorded = self.protected.holders.record_use(
-            admitted, node, node_acts.recorded(node_acts.pointers(
-                asked.patch)))
+            admitted, node, node_acts.recorded(asked.patch))
         return self._carry(environ, admitted, inward.rebuilt(
             environ, inward.node_path(node.uuid), body=asked.patch),
             None if asked.instance_uuid is None

@@ -232,7 +232,7 @@ class Protected:
             else math.inf, f'node {node.uuid}', sent, written)
 
     def patch(self, environ: wsgi.Environ, node: callers.Node,
-              acts: Collection[node_acts.Act], written: Collection[str],
+              acts: Collection[node_acts.Act], recorded: Collection[str],
               request: wsgi.Environ,
               also: Judged | None = None,
               permitted: Callable[[], None] = lambda: None) -> wsgi.Answer:
@@ -240,7 +240,7 @@ class Protected:
 
         :param node: the node as the caller sees it.
         :param acts: the protected acts of the patch.
-        :param written: the JSON pointers that the patch writes.
+        :param recorded: the acts, as in a handover.
         :param request: the request to Ironic.
         :param also: the permission for its parent.
         :param permitted: raises if Ironic would refuse the caller; called
@@ -248,7 +248,6 @@ class Protected:
         :raises ReservationError: the caller may not, or its right cannot be
             determined.
         """
-        recorded = node_acts.recorded(written)
         if node_acts.TAKES_AWAY.isdisjoint(acts):
             return self.pass_judged(self._judge(
                 environ, node.uuid, acts, node, recorded).beside(also),

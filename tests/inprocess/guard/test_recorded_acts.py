@@ -220,3 +220,15 @@ class TestChildOfOthers(RecordedTestCase):
         self.world.ironic.change(self.parent, parent_node=self.child)
         self.world.refresh()
         self.assertRaises(errors.ProofRequired, self.ask, POWER)
+
+
+class TestBootMode(RecordedTestCase):
+    """A deploy sets the boot mode that instance_info names."""
+
+    def test_deploy_left_the_boot_mode_to_the_next_holder(self) -> None:
+        self.reserve('owner')
+        self.ask(('PATCH', (), [{
+            'op': 'add', 'path': '/instance_info/capabilities',
+            'value': {'boot_mode': 'bios'}}]))
+        self.assertLessEqual({'boot_mode', 'secure_boot'},
+                             self.recorded().acts)
