@@ -217,8 +217,8 @@ class Protected:
                                  judged.what, request, recorded)
 
     def _take_away(self, node: callers.Node, actor: protection.Actor,
-                   recorded: Collection[str],
-                   request: wsgi.Environ) -> wsgi.Answer:
+                   recorded: Collection[str], request: wsgi.Environ,
+                   also: Judged | None = None) -> wsgi.Answer:
         """Have Ironic take a node from its holder, for an administrator."""
         deadline = self._engine.timer() + protect.FRESH
         written: list[handovers.Handover] = []
@@ -227,9 +227,10 @@ class Protected:
                 node.uuid, recorded, actor, None)], written)
             sent, until = self.holders.maintaining(node, written, recorded,
                                                    request)
-        return carry.pass_judged(
-            self._engine, self._app, min(deadline, until) if written
-            else math.inf, f'node {node.uuid}', sent, written)
+        permission = Judged(f'node {node.uuid}', min(deadline, until)
+                            if written else math.inf).beside(also)
+        return carry.pass_judged(self._engine, self._app, permission.deadline,
+                                 permission.what, sent, written)
 
     def patch(self, environ: wsgi.Environ, node: callers.Node,
               acts: Collection[node_acts.Act], recorded: Collection[str],
@@ -254,7 +255,7 @@ class Protected:
                 request)
         actor = self.holders.actor(node, act_bodies.proof(environ))
         if actor.administers:
-            return self._take_away(node, actor, recorded, request)
+            return self._take_away(node, actor, recorded, request, also)
         return self._change(node, protect.ChangeRequest(actor), request,
                             recorded, also=also, permitted=permitted)
 
@@ -326,7 +327,8 @@ class Protected:
                 # node.
                 if asked.protected and not asked.actor.administers:
                     raise
-                return inward.call(self._app, request)
+                return (inward.call(self._app, request) if also is None
+                        else self.pass_judged(also, request))
             permission = Judged(f'node {node.uuid}').beside(also)
             with self.holders.closed_if_lost(admitted) as written:
                 self.holders.write(permission.acts, written)

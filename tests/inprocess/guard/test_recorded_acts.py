@@ -15,11 +15,13 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.db import handovers as db_handovers
 from ironic_reservations.engine.in_flight import acted
+from ironic_reservations.engine.in_flight import protect
 from ironic_reservations.model import handovers
 from tests import guarded
 from tests import leasing
@@ -84,6 +86,14 @@ class TestFamily(RecordedTestCase):
             self.assertEqual((), self.recorded().unanswered, target)
             self.assertEqual({'power'}, self.recorded().acts)
             self.assertTrue(self.recorded().settled)
+
+    def test_lost_database_let_an_act_on_the_parent_pass(self) -> None:
+        """It came back before the request was sent, without a record."""
+        self.engine.conf.set_override('protected_acts', ['power'], 'guard')
+        self.patch(protect, 'keep', mock.Mock(
+            side_effect=errors.DatabaseUnavailable('x')))
+        self.provision(self.child, 'clean')
+        self.assertEqual({'power'}, self.recorded().acts)
 
 
 @servers.also
