@@ -116,7 +116,8 @@ class Acts:
         proof = bodies.one_proof(environ.get(inward.PROOF_HEADER_KEY),
                                  asked.proof)
         part = (None if seen is None
-                else self._judge_family(environ, seen, proof))
+                else self._judge_family(environ, seen, proof,
+                                        node_acts.on_children(asked.body)))
         if not asked.guarded:
             act = node_acts.OF_TARGETS.get(asked.target)
             answer = (
@@ -134,9 +135,11 @@ class Acts:
                                                  part))
 
     def _judge_family(self, environ: wsgi.Environ, node: callers.Node,
-                    proof: str | None) -> protected.Judged | None:
+                      proof: str | None, on_children: Collection[str]
+                      ) -> protected.Judged | None:
         try:
-            return self.protected.judge_family(environ, node, proof)
+            return self.protected.judge_family(environ, node, proof,
+                                               on_children)
         except errors.ReservationError:
             self._require_ironic_policy(environ, node)
             raise

@@ -283,6 +283,14 @@ def of_provision(target: str, body: Mapping[str, Any]) -> tuple[str, ...]:
             *sorted(found - {handovers.STEPS}))
 
 
+def on_children(body: Mapping[str, Any]) -> Collection[str]:
+    """Return the acts of the steps of a provision request on the children."""
+    return {_of_step(step) for key in _STEPS - {_RUNBOOK}
+            for step in _listed(body.get(key))
+            if isinstance(step, dict) and step.get(_ON_CHILDREN)
+            } - {handovers.STEPS}
+
+
 def _listed(steps: Any) -> Sequence[Any]:
     """Return the steps of a request; Ironic refuses anything but a list."""
     return steps if isinstance(steps, list) else ()

@@ -407,23 +407,27 @@ class Protected:
             return stranger
 
     def judge_family(self, environ: wsgi.Environ, node: callers.Node,
-                     proof: str | None = None) -> Judged | None:
+                     proof: str | None = None,
+                     on_children: Collection[str] = ()) -> Judged | None:
         """Return the permission of the caller to power the family of a node.
 
         Ironic powers on the parent of a node with the node itself, and powers
         off its children with it.
 
         :param proof: the proof, if it is not in the header.
+        :param on_children: the other acts on its children.
         :returns: ``None`` if the node stands alone.
         :raises ProofRequired: somebody else has one of them.
         :raises ProofInvalid: the proof is not valid for one of them.
         """
         if not self._callers.has_roles:
             return None
-        return self._judge_all(
-            environ, [*self._parents(node.parent),
-                      *self._children(node.uuid)],
-            node.caller, (node_acts.Act.POWER.value,), proof)
+        power = node_acts.Act.POWER.value
+        upper = self._judge_all(environ, self._parents(node.parent),
+                                node.caller, (power,), proof)
+        lower = self._judge_all(environ, self._children(node.uuid),
+                                node.caller, (power, *on_children), proof)
+        return lower if upper is None else upper.beside(lower)
 
     def adopt(self, environ: wsgi.Environ,
               document: Any) -> tuple[Any, Judged | None]:

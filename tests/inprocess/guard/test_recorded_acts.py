@@ -226,6 +226,18 @@ class TestChildOfOthers(RecordedTestCase):
         for node in (self.parent, own):
             self.assertEqual({'power'}, self.recorded(node).acts)
 
+    def test_steps_on_a_child_were_in_the_record_of_the_parent_only(
+            self) -> None:
+        own, = self.world.enrol()
+        self.world.reserve(own, project_id='owner')
+        self.world.ironic.change(self.child, parent_node=None)
+        self.world.ironic.change(own, parent_node=self.parent)
+        self.world.refresh()
+        self.ironic.answers['PUT'] = [202]
+        self.provision(self.parent, 'clean', clean_steps=[
+            {**VENDOR, 'execute_on_child_nodes': True}])
+        self.assertIn(handovers.UNKNOWN_STEPS, self.recorded(own).acts)
+
     def test_parents_in_a_ring_end_the_search(self) -> None:
         self.world.ironic.change(self.parent, parent_node=self.child)
         self.world.refresh()
