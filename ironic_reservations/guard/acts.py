@@ -116,7 +116,8 @@ class Acts:
         proof = bodies.one_proof(environ.get(inward.PROOF_HEADER_KEY),
                                  asked.proof)
         part = (None if seen is None
-                else self._judge_family(environ, seen, proof))
+                else self._judge_family(environ, seen, proof,
+                                        node_acts.on_children(asked.body)))
         if not asked.guarded:
             act = node_acts.OF_TARGETS.get(asked.target)
             answer = (
@@ -134,9 +135,11 @@ class Acts:
                                                  part))
 
     def _judge_family(self, environ: wsgi.Environ, node: callers.Node,
-                    proof: str | None) -> protected.Judged | None:
+                      proof: str | None, on_children: Collection[str]
+                      ) -> protected.Judged | None:
         try:
-            return self.protected.judge_family(environ, node, proof)
+            return self.protected.judge_family(environ, node, proof,
+                                               on_children)
         except errors.ReservationError:
             self._require_ironic_policy(environ, node)
             raise
@@ -265,7 +268,8 @@ class Acts:
                 patch, parent = self.protected.adopt(environ, patch)
                 node = seen or self._resolver.node(environ, ident)
                 answer = self.protected.patch(
-                    environ, node, acts, written, inward.rebuilt(
+                    environ, node, acts, node_acts.recorded(patch),
+                    inward.rebuilt(
                         environ, inward.node_path(node.uuid), query,
                         body=patch), parent, self._patches(
                             environ, node, patch, acts))
@@ -346,8 +350,7 @@ class Acts:
         if parent is not None:
             admitted = parent.within(admitted)
         recorded = self.protected.holders.record_use(
-            admitted, node, node_acts.recorded(node_acts.pointers(
-                asked.patch)))
+            admitted, node, node_acts.recorded(asked.patch))
         return self._carry(environ, admitted, inward.rebuilt(
             environ, inward.node_path(node.uuid), body=asked.patch),
             None if asked.instance_uuid is None

@@ -176,6 +176,10 @@ OF_LESSEES = frozenset((
     *map(handovers.steps_of, _SHOWN_STEPS), *OF_TARGETS))
 #: A PATCH may have this parameter; Ironic then resets the interfaces.
 _RESET = 'reset_interfaces'
+#: Keys of instance_info by which Ironic sets the boot of the machine when it
+#: deploys, and the acts that do the same at once.
+_BOOTS = ('capabilities', 'deploy_boot_mode')
+_BOOT = ('boot_mode', 'secure_boot')
 
 
 def classify(method: str, names: Sequence[str], clean: bool,
@@ -279,6 +283,14 @@ def of_provision(target: str, body: Mapping[str, Any]) -> tuple[str, ...]:
             *sorted(found - {handovers.STEPS}))
 
 
+def on_children(body: Mapping[str, Any]) -> Collection[str]:
+    """Return the acts of the steps of a provision request on the children."""
+    return {_of_step(step) for key in _STEPS - {_RUNBOOK}
+            for step in _listed(body.get(key))
+            if isinstance(step, dict) and step.get(_ON_CHILDREN)
+            } - {handovers.STEPS}
+
+
 def _listed(steps: Any) -> Sequence[Any]:
     """Return the steps of a request; Ironic refuses anything but a list."""
     return steps if isinstance(steps, list) else ()
@@ -313,15 +325,34 @@ def pointers(patch: Any) -> tuple[str, ...]:
         for key in ('path', 'from') if entry.get(key) is not None)
 
 
-def recorded(written: Collection[str]) -> frozenset[str]:
+def recorded(patch: Any) -> frozenset[str]:
     """Return the acts of a PATCH as a handover names them.
 
-    :param written: the JSON pointers that the PATCH writes.
+    :param patch: as in :func:`pointers`.
     """
-    parts = (pointer.lstrip('/').split('/')[:2] for pointer in written)
-    return frozenset(
-        handovers.MAINTENANCE if each[0] == handovers.MAINTENANCE
-        else '/' + '/'.join(part for part in each if part) for each in parts)
+    parts = (pointer.lstrip('/').split('/')[:2] for pointer in pointers(patch))
+    return frozenset((
+        *(handovers.MAINTENANCE if each[0] == handovers.MAINTENANCE
+          else '/' + '/'.join(part for part in each if part)
+          for each in parts),
+        *(_BOOT if any(map(_names_boot_mode, _listed(patch))) else ())))
+
+
+def _names_boot_mode(entry: Any) -> bool:
+    """Return whether an operation can set the boot mode of the next deploy.
+
+    Ironic also takes JSON in a string, where a backslash may hide a name.
+    """
+    if not isinstance(entry, dict):
+        return False
+    field, *below = filter(None, str(entry.get('path')).split('/')) or ('',)
+    value = entry.get('value')
+    if not below and isinstance(value, dict):
+        value = {key: value.get(key) for key in _BOOTS if key in value}
+    elif not below or below[0] not in _BOOTS:
+        return False
+    return field == 'instance_info' and any(
+        mark in f'{below} {value}' for mark in (*_BOOT, '\\'))
 
 
 def of_patch(patch: Any, protected: Collection[Act]) -> frozenset[Act]:

@@ -217,8 +217,8 @@ class Protected:
                                  judged.what, request, recorded)
 
     def _take_away(self, node: callers.Node, actor: protection.Actor,
-                   recorded: Collection[str],
-                   request: wsgi.Environ) -> wsgi.Answer:
+                   recorded: Collection[str], request: wsgi.Environ,
+                   also: Judged | None = None) -> wsgi.Answer:
         """Have Ironic take a node from its holder, for an administrator."""
         deadline = self._engine.timer() + protect.FRESH
         written: list[handovers.Handover] = []
@@ -227,12 +227,13 @@ class Protected:
                 node.uuid, recorded, actor, None)], written)
             sent, until = self.holders.maintaining(node, written, recorded,
                                                    request)
-        return carry.pass_judged(
-            self._engine, self._app, min(deadline, until) if written
-            else math.inf, f'node {node.uuid}', sent, written)
+        permission = Judged(f'node {node.uuid}', min(deadline, until)
+                            if written else math.inf).beside(also)
+        return carry.pass_judged(self._engine, self._app, permission.deadline,
+                                 permission.what, sent, written)
 
     def patch(self, environ: wsgi.Environ, node: callers.Node,
-              acts: Collection[node_acts.Act], written: Collection[str],
+              acts: Collection[node_acts.Act], recorded: Collection[str],
               request: wsgi.Environ,
               also: Judged | None = None,
               permitted: Callable[[], None] = lambda: None) -> wsgi.Answer:
@@ -240,7 +241,7 @@ class Protected:
 
         :param node: the node as the caller sees it.
         :param acts: the protected acts of the patch.
-        :param written: the JSON pointers that the patch writes.
+        :param recorded: the acts, as in a handover.
         :param request: the request to Ironic.
         :param also: the permission for its parent.
         :param permitted: raises if Ironic would refuse the caller; called
@@ -248,14 +249,13 @@ class Protected:
         :raises ReservationError: the caller may not, or its right cannot be
             determined.
         """
-        recorded = node_acts.recorded(written)
         if node_acts.TAKES_AWAY.isdisjoint(acts):
             return self.pass_judged(self._judge(
                 environ, node.uuid, acts, node, recorded).beside(also),
                 request)
         actor = self.holders.actor(node, act_bodies.proof(environ))
         if actor.administers:
-            return self._take_away(node, actor, recorded, request)
+            return self._take_away(node, actor, recorded, request, also)
         return self._change(node, protect.ChangeRequest(actor), request,
                             recorded, also=also, permitted=permitted)
 
@@ -327,7 +327,8 @@ class Protected:
                 # node.
                 if asked.protected and not asked.actor.administers:
                     raise
-                return inward.call(self._app, request)
+                return (inward.call(self._app, request) if also is None
+                        else self.pass_judged(also, request))
             permission = Judged(f'node {node.uuid}').beside(also)
             with self.holders.closed_if_lost(admitted) as written:
                 self.holders.write(permission.acts, written)
@@ -411,23 +412,27 @@ class Protected:
             return stranger
 
     def judge_family(self, environ: wsgi.Environ, node: callers.Node,
-                     proof: str | None = None) -> Judged | None:
+                     proof: str | None = None,
+                     on_children: Collection[str] = ()) -> Judged | None:
         """Return the permission of the caller to power the family of a node.
 
         Ironic powers on the parent of a node with the node itself, and powers
         off its children with it.
 
         :param proof: the proof, if it is not in the header.
+        :param on_children: the other acts on its children.
         :returns: ``None`` if the node stands alone.
         :raises ProofRequired: somebody else has one of them.
         :raises ProofInvalid: the proof is not valid for one of them.
         """
         if not self._callers.has_roles:
             return None
-        return self._judge_all(
-            environ, [*self._parents(node.parent),
-                      *self._children(node.uuid)],
-            node.caller, (node_acts.Act.POWER.value,), proof)
+        power = node_acts.Act.POWER.value
+        upper = self._judge_all(environ, self._parents(node.parent),
+                                node.caller, (power,), proof)
+        lower = self._judge_all(environ, self._children(node.uuid),
+                                node.caller, (power, *on_children), proof)
+        return lower if upper is None else upper.beside(lower)
 
     def adopt(self, environ: wsgi.Environ,
               document: Any) -> tuple[Any, Judged | None]:

@@ -53,13 +53,13 @@ class Front:
         # The thread has the context of its previous request, or one of
         # Ironic's, which must be restored for Ironic's log lines.
         before = oslo_context.get_current()
-        nobody = oslo_context.RequestContext(
+        oslo_context.RequestContext(
             request_id=environ.get('openstack.request_id'))
         try:
             return self._answered(environ, start_response, method)
         finally:
-            # Without Ironic, the thread must not keep this request's context.
-            (nobody if before is None else before).update_store()
+            # A context cannot be deleted, so an empty one replaces it.
+            (before or oslo_context.RequestContext()).update_store()
 
     def _answered(self, environ: wsgi.Environ,
                   start_response: wsgi.StartResponse, method: str

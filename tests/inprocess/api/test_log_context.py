@@ -74,10 +74,12 @@ class LogContextTest(testtools.TestCase):
         """The context from before the request is restored, if there was one.
         """
         with futures.ThreadPoolExecutor(1) as thread:
-            thread.submit(self._ask, x_user_id='ann', x_roles='reader',
-                          x_project_id='red').result()
+            _, (_, request_id, _) = thread.submit(
+                self._ask, x_user_id='ann', x_roles='reader',
+                x_project_id='red').result()
             left = thread.submit(oslo_context.get_current).result()
         self.assertIsNone(left.user_id)
+        self.assertNotEqual(request_id, left.request_id)
         own = oslo_context.RequestContext(user_id='carol')
         self._ask(x_user_id='ann', x_roles='reader', x_project_id='red')
         self.assertIs(own, oslo_context.get_current())

@@ -15,11 +15,13 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.db import handovers as db_handovers
 from ironic_reservations.engine.in_flight import acted
+from ironic_reservations.engine.in_flight import protect
 from ironic_reservations.model import handovers
 from tests import guarded
 from tests import leasing
@@ -84,6 +86,14 @@ class TestFamily(RecordedTestCase):
             self.assertEqual((), self.recorded().unanswered, target)
             self.assertEqual({'power'}, self.recorded().acts)
             self.assertTrue(self.recorded().settled)
+
+    def test_lost_database_let_an_act_on_the_parent_pass(self) -> None:
+        """It came back before the request was sent, without a record."""
+        self.engine.conf.set_override('protected_acts', ['power'], 'guard')
+        self.patch(protect, 'keep', mock.Mock(
+            side_effect=errors.DatabaseUnavailable('x')))
+        self.provision(self.child, 'clean')
+        self.assertEqual({'power'}, self.recorded().acts)
 
 
 @servers.also
@@ -216,7 +226,31 @@ class TestChildOfOthers(RecordedTestCase):
         for node in (self.parent, own):
             self.assertEqual({'power'}, self.recorded(node).acts)
 
+    def test_steps_on_a_child_were_in_the_record_of_the_parent_only(
+            self) -> None:
+        own, = self.world.enrol()
+        self.world.reserve(own, project_id='owner')
+        self.world.ironic.change(self.child, parent_node=None)
+        self.world.ironic.change(own, parent_node=self.parent)
+        self.world.refresh()
+        self.ironic.answers['PUT'] = [202]
+        self.provision(self.parent, 'clean', clean_steps=[
+            {**VENDOR, 'execute_on_child_nodes': True}])
+        self.assertIn(handovers.UNKNOWN_STEPS, self.recorded(own).acts)
+
     def test_parents_in_a_ring_end_the_search(self) -> None:
         self.world.ironic.change(self.parent, parent_node=self.child)
         self.world.refresh()
         self.assertRaises(errors.ProofRequired, self.ask, POWER)
+
+
+class TestBootMode(RecordedTestCase):
+    """A deploy sets the boot mode that instance_info names."""
+
+    def test_deploy_left_the_boot_mode_to_the_next_holder(self) -> None:
+        self.reserve('owner')
+        self.ask(('PATCH', (), [{
+            'op': 'add', 'path': '/instance_info/capabilities',
+            'value': {'boot_mode': 'bios'}}]))
+        self.assertLessEqual({'boot_mode', 'secure_boot'},
+                             self.recorded().acts)

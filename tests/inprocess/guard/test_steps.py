@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Steps that a holder names, by what they leave behind."""
+"""Steps and boot modes that a holder names, by what they leave behind."""
 
 from typing import Any
 
@@ -78,3 +78,33 @@ class StepsTestCase(testtools.TestCase):
         for name in (_UNKNOWN, handovers.steps_of('firmware')):
             self.assertLessEqual(len(name), 32)
             self.assertIn(name, node_acts.OF_LESSEES)
+
+
+class BootModesTestCase(testtools.TestCase):
+    """Ironic leaves a machine in the boot mode of its last deploy."""
+
+    def acts(self, path: str, value: Any) -> set[str]:
+        """Return the acts on the boot by a PATCH of instance_info."""
+        return {'boot_mode', 'secure_boot'} & node_acts.recorded([{
+            'op': 'add', 'path': f'/instance_info{path}', 'value': value}])
+
+    def test_each_spelling_of_a_boot_mode(self) -> None:
+        for path, value in (
+                ('', {'capabilities': {'boot_mode': 'bios'}}),
+                ('', {'deploy_boot_mode': 'bios'}),
+                ('/capabilities', {'secure_boot': 'true'}),
+                ('/capabilities', '{"boot_mode": "bios"}'),
+                ('/capabilities', r'{"\u0062oot_mode": "bios"}'),
+                ('/capabilities/boot_mode', 'bios'),
+                ('//capabilities', {'boot_mode': 'bios'}),
+                ('/deploy_boot_mode', 'bios')):
+            self.assertEqual({'boot_mode', 'secure_boot'},
+                             self.acts(path, value), f'{path} {value}')
+
+    def test_other_fields_of_a_deploy(self) -> None:
+        for path, value in (
+                ('', {'capabilities': {'boot_option': 'local'},
+                      'configdrive': 'boot_mode\\'}),
+                ('', {}), ('', []), ('/configdrive', 'boot_mode'),
+                ('/capabilities', {'boot_option': 'local'})):
+            self.assertEqual(set(), self.acts(path, value), f'{path} {value}')
