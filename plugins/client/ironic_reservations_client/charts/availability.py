@@ -63,8 +63,8 @@ class AvailabilityChart:
         yield text.Text(f'Free hosts from {times.shown(start, self._local)} '
                         f'until {times.shown(end, self._local)}')
         if not classes:
-            yield text.Text('No host matches. "reservation host list '
-                            '--long" shows the classes and properties.')
+            yield text.Text('No host matches.')
+            yield text.Text('"reservation host list --long" shows the hosts.')
         indent = margin(classes)
         scale = timescale.Timescale.within(
             options.max_width - indent - 1, start, end, self._local)

@@ -76,8 +76,8 @@ class CalendarChart:
                         f'{times.shown(end, self._local)}')
         classes = found['classes']
         if not classes:
-            yield text.Text('No node is open to leases here. "reservation '
-                            'host list" shows the hosts and their classes.')
+            yield text.Text('No node is open to leases here.')
+            yield text.Text('"reservation host list" shows the hosts.')
         hosts = found.get('hosts') or ()
         names = {host['id']: _name(host, options) for host in hosts}
         indent = max([availability.margin(classes), *(
