@@ -16,10 +16,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Mapping
+import contextlib
 import dataclasses
+import re
 
 from ironicclient import exc
+from keystoneauth1 import exceptions as ksa_exceptions
 
 from ironic_reservations_client import refusal as _refusal
 
@@ -89,6 +93,10 @@ class NoNodes(exc.EndpointNotFound):
     """The endpoint has reservations, but no nodes of Ironic."""
 
 
+class NotReachable(exc.ConnectionRefused):
+    """No answer came from an address."""
+
+
 _NO_SUCH_PATH = 'request.not_found'
 _BY_STATUS: dict[int, type[Refused]] = {
     400: BadRequest, 401: Unauthorized, 403: Forbidden, 404: NotFound,
@@ -118,6 +126,29 @@ def check_nodes(error: exc.HttpError) -> None:
         raise NoNodes(
             'This is the standalone service, which has no nodes: use the '
             'UUIDs of nodes, or the endpoint of Ironic.') from error
+
+
+@contextlib.contextmanager
+def reaching() -> Iterator[None]:
+    """Convert a failed connection, whose text is for developers of libraries.
+
+    :raises NotReachable: no answer came.
+    """
+    try:
+        yield
+    except ksa_exceptions.ConnectionError as error:
+        cause: BaseException = error
+        while cause.__cause__ or cause.__context__:
+            cause = cause.__cause__ or cause.__context__  # type: ignore
+        url = re.search(r'(?:(?<!Unable )to|for) (\S*[^\s:])', str(error))
+        raise NotReachable(
+            f'No answer from {url[1] if url else "the service"}: '
+            f'{getattr(cause, "strerror", None) or cause}. Check the '
+            + ('https in the endpoint, the certificate of the service, and '
+               '--os-cacert (OS_CACERT).'
+               if isinstance(error, ksa_exceptions.SSLError) else
+               'endpoint (OS_ENDPOINT, OS_AUTH_URL or clouds.yaml), and '
+               'whether the service runs.')) from error
 
 
 def translated(error: exc.HttpError) -> exc.HttpError:

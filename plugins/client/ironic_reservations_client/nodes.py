@@ -88,4 +88,10 @@ def uuid_of(client: Any, ident: str) -> str:
     """
     if uuidutils.is_uuid_like(ident):
         return ident
-    return str(client.node.get(ident, fields=['uuid']).uuid)
+    try:
+        return str(client.node.get(ident, fields=['uuid']).uuid)
+    except exc.NotFound as error:
+        errors.check_nodes(error)
+        error.args = (f'{error} "baremetal node list" lists the nodes that '
+                      'you may see.',)
+        raise

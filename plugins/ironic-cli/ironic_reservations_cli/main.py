@@ -27,6 +27,7 @@ from openstack import exceptions as sdk_exceptions
 import prettytable
 
 from ironic_reservations_cli import options
+from ironic_reservations_client import errors
 from ironic_reservations_client import reservation
 
 COLUMNS = ('uuid', 'node_uuid', 'instance_uuid', 'created_at', 'updated_at',
@@ -105,8 +106,9 @@ def main(argv: list[str] | None = None) -> int:
         parser.print_help()
         return 0
     try:
-        given.function(
-            reservation.ReservationManager(options.connect(given)), given)
+        with errors.reaching():
+            given.function(
+                reservation.ReservationManager(options.connect(given)), given)
     except (exc.ClientException, ksa_exceptions.ClientException,
             sdk_exceptions.SDKException, OSError) as error:
         print(_one_line(error), file=sys.stderr)

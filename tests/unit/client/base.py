@@ -55,6 +55,10 @@ class ClientTestCase(testtools.TestCase):
         return ironic_client.get_client(
             '1', endpoint=kwargs.pop('endpoint', self.service.url), **kwargs)
 
+    def nobody(self) -> str:
+        """Return an endpoint at which no service listens."""
+        return 'http://127.0.0.1:9'
+
     def connection(self, **kwargs: Any) -> connection.Connection:
         """Return a connection of openstacksdk to the service."""
         return openstack.connect(

@@ -27,7 +27,11 @@ from ironicclient import exc
 
 from ironic_reservations import errors as api_errors
 from ironic_reservations_client import errors
+from ironic_reservations_client import fields
+from ironic_reservations_client import lease
+from ironic_reservations_client import resources
 from ironic_reservations_client.osc import host_import
+from ironic_reservations_client.osc import lease as leases_osc
 from ironic_reservations_client.osc import limits
 from ironic_reservations_client.osc import reservation
 from ironic_reservations_client.osc import usage
@@ -45,12 +49,13 @@ class CommandsTest(base.ClientTestCase):
         self.one = self.service.node('one')
         self.two = self.service.node('two')
 
-    def run_command(self, command: type, *args: str) -> str:
+    def run_command(self, command: type, *args: str,
+                    out: io.StringIO | None = None, **ironic: str) -> str:
         """Run a command, and return its output."""
-        out = io.StringIO()
+        out = out or io.StringIO()
         app = types.SimpleNamespace(
             stdout=out, client_manager=types.SimpleNamespace(
-                baremetal=self.ironic()))
+                baremetal=self.ironic(**ironic)))
         with contextlib.redirect_stdout(out):
             instance = command(app, None)
             parser = instance.get_parser('baremetal reservation')
@@ -208,8 +213,61 @@ class CommandsTest(base.ClientTestCase):
         self.assertEqual([], self.service.requests)
 
     def test_create_of_an_unknown_name(self):
-        """No reservation is made."""
-        self.assertRaises(exc.NotFound, self.create, 'one', 'three')
+        """No reservation is made; the hint was missing."""
+        error = self.assertRaises(exc.NotFound, self.create, 'one', 'three')
+        self.assertIn('Node three could not be found', str(error))
+        self.assertIn('"baremetal node list"', str(error))
+
+    def test_sort_with_and_without_a_time(self):
+        """A reservation in use has no expiry: that was a TypeError."""
+        for name in ('one', 'two'):
+            self.create(name)
+        first, second = self.service.reservations.values()
+        second['expires_at'] = None
+        for direction, order in (('asc', [second, first]),
+                                 ('desc', [first, second])):
+            rows = self.json_of(reservation.ListReservations, '--sort',
+                                f'state,expires_at:{direction}')
+            self.assertEqual([each['uuid'] for each in order],
+                             [row['uuid'] for row in rows])
+
+    def test_leases_sort_like_reservations(self):
+        """The option was said to be ambiguous."""
+        leases = [{**dict.fromkeys(resources.LEASE.columns(
+            fields.Shown.LONG)), 'id': name, 'name': name,
+            'reservations': []} for name in 'abc']
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_reservations_client.lease.LeaseManager._list',
+            lambda *args, **more: [lease.Lease(None, each, loaded=True)
+                                   for each in leases]))
+        self.assertEqual('cba', ''.join(
+            row['name'] for row in self.json_of(
+                leases_osc.ListLeases, '--sort', 'status,name:desc')))
+        for typed, told in (
+                ('nodes', "'nodes' is no field to sort by. Use id, name, "),
+                ('name:up', "'up' is no direction to sort by. Use asc, d")):
+            error = self.assertRaises(exc.CommandError, self.json_of,
+                                      leases_osc.ListLeases, '--sort', typed)
+            self.assertIn(told, str(error))
+
+    def test_no_service_at_the_endpoint(self):
+        """Programs get the same text as JSON; it was urllib3's."""
+        out = io.StringIO()
+        error = self.assertRaises(
+            errors.NotReachable, self.run_command,
+            reservation.ListReservations, '-f', 'json', out=out,
+            endpoint=self.nobody())
+        self.assertEqual(
+            f'No answer from {self.nobody()}/v1/reservations: Connection '
+            'refused. Check the endpoint (OS_ENDPOINT, OS_AUTH_URL or '
+            'clouds.yaml), and whether the service runs.', str(error))
+        wrong = self.assertRaises(
+            errors.NotReachable, self.run_command,
+            reservation.ListReservations, endpoint='nonsense')
+        self.assertIn('No answer from nonsense/v1/reservations: Invalid URL',
+                      str(wrong))
+        self.assertEqual(str(error),
+                         json.loads(out.getvalue())['error']['detail'])
         self.assertEqual({}, self.service.reservations)
 
     def test_create_waits_for_the_same_instance(self):

@@ -19,6 +19,10 @@ import pathlib
 
 import testtools
 
+from ironic_reservations.engine.leases import find as lease_find
+from ironic_reservations.engine.reservations import find
+from ironic_reservations.engine.reservations import pick_and_confirm
+from ironic_reservations.planner import pick
 from ironic_reservations_client.osc import hints
 
 _SERVICE = pathlib.Path(__file__).parents[3] / 'ironic_reservations'
@@ -33,6 +37,19 @@ _TOLD = {
 
 
 class HintsTest(testtools.TestCase):
+
+    def test_what_is_not_found_can_be_listed(self) -> None:
+        """The refusals said what and why, and not what to do."""
+        ident = '11111111-2222-4333-8444-555555555555'
+        for told, command in (
+                (str(lease_find.unknown(ident)), 'reservation lease list'),
+                (find.unknown(ident), 'reservation list'),
+                (str(pick_and_confirm._refusal_by_class(
+                    pick.NodeRequest('', resource_class='nosuch'), ())),
+                 'node list --fields name resource_class traits')):
+            self.assertIn(command, hints.explained(told))
+        self.assertIn('(--not-reservable)', hints.explained(
+            (_SERVICE / 'engine' / 'hosts.py').read_text()))
 
     def test_keys_are_those_of_the_service(self) -> None:
         """A sentence that was improved there would lose its hint here."""

@@ -82,6 +82,15 @@ class IronicCommandTest(base.ClientTestCase):
         self.assertEqual('Basic bWU6d29yZA==',
                          self.service.requests[-1]['authorization'])
 
+    def test_no_service_at_the_endpoint(self):
+        """The message was the inner text of a library."""
+        status, _, err = self.ironic('--os-endpoint', self.nobody(),
+                                     'reservation-list', endpoint=False)
+        self.assertEqual(1, status)
+        self.assertRegex(
+            err, f'^No answer from {self.nobody()}/v1/reservations: '
+            'Connection refused[.] Check the endpoint [(]OS_ENDPOINT')
+
     def test_wrong_use(self):
         """The message and the status are the parser's."""
         self.assertRaises(SystemExit, self.ironic, 'reservation-create',

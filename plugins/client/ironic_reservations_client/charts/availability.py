@@ -64,6 +64,7 @@ class AvailabilityChart:
                         f'until {times.shown(end, self._local)}')
         if not classes:
             yield text.Text('No host matches.')
+            yield text.Text('"reservation host list --long" shows the hosts.')
         indent = margin(classes)
         scale = timescale.Timescale.within(
             options.max_width - indent - 1, start, end, self._local)

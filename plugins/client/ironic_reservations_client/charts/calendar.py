@@ -77,6 +77,7 @@ class CalendarChart:
         classes = found['classes']
         if not classes:
             yield text.Text('No node is open to leases here.')
+            yield text.Text('"reservation host list" shows the hosts.')
         hosts = found.get('hosts') or ()
         names = {host['id']: _name(host, options) for host in hosts}
         indent = max([availability.margin(classes), *(

@@ -70,7 +70,8 @@ class Command(command.Command):
     def _explaining(self, parsed_args: argparse.Namespace) -> int:
         """Run the command; explain a refusal in the words of commands."""
         try:
-            return int(super().run(parsed_args) or 0)
+            with errors.reaching():
+                return int(super().run(parsed_args) or 0)
         except exc.NotFound as error:
             errors.check_nodes(error)
             raise _explained(error) from None

@@ -20,10 +20,19 @@ import re
 _WORDS = tuple((re.compile(found), rf'\g<0> {added}') for found, added in (
     ('"GET /v1/os-hosts"', '("reservation host list")'),
     ('"GET /v1/maintenances"', '("reservation maintenance list")'),
+    ('Set "reservable" to false', '(--not-reservable)'),
     ('change "min" and "max"', '(--hosts)'),
     ('change "amount"', '(--instances)'),
     ('in "give_back"', '(--give-back)'),
     ('with "give_back"', '("reservation lease set --give-back")'),
+    ('you may see no such node[.]',
+     '"baremetal node list --fields name resource_class traits" shows their '
+     'classes and traits.'),
+    ('There is no lease [0-9a-f-]{36}: it never existed, was deleted, or '
+     'belongs to another project[.]',
+     '"reservation lease list" lists your leases.'),
+    ('There is no reservation [0-9a-f-]{36}: it never existed, .*?[.]',
+     '"reservation list" lists your reservations.'),
     ("There is no reservation '[^']*': that is not a UUID[.]",
      '"reservation list --node" finds the reservation of a node.')))
 

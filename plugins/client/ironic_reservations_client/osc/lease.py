@@ -39,6 +39,9 @@ from ironic_reservations_client.osc import zone
 _OFFERS = ('later', 'earlier', 'shorter', 'fewer', 'other_class',
            'no_affinity')
 _CHANGE_OFFERS = ('shorter', 'fewer', 'later', 'earlier')
+#: The service lists leases the oldest first, so the command sorts them.
+_SORTABLE = [name for name in resources.LEASE.columns(fields.Shown.LONG)
+             if name != 'nodes']
 _FLAVORS = ('flavor_id', 'flavor')
 _SIZES = ('vcpus', 'memory_mb', 'disk_gb')
 
@@ -174,7 +177,7 @@ class ListLeases(zone.Zoned, command.Lister):
         options.Option(
             '--project', 'Only list leases of this project (ID).'),
         *options.of(resources.LEASE_FILTER, 'create'),
-        *options.page('lease'),
+        *options.page('lease'), options.SORT,
         options.Option(
             '--long', 'Also show the number of nodes, the reason for which '
             'a lease is waiting, and the project.', **options.FLAG))
@@ -190,7 +193,8 @@ class ListLeases(zone.Zoned, command.Lister):
             fields.Shown.LONG if parsed_args.long else fields.Shown.ALWAYS)
         return columns, [
             [len(each.node_uuids) if name == 'nodes' else getattr(each, name)
-             for name in columns] for each in found]
+             for name in columns]
+            for each in options.in_order(found, parsed_args.sort, _SORTABLE)]
 
 
 class ShowLease(zone.Zoned, command.ShowOne):

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from collections.abc import Iterator
 from typing import Any
 from typing import Protocol
@@ -146,6 +147,33 @@ def page(thing: str, ident: str = 'ID', default: str = '. Default is all.'
                f'the last {thing} in the list from a previous request). '
                f'Returns the list of {thing}s after this {ident}.',
                metavar=f'<{thing}>'))
+
+
+SORT = Option(
+    '--sort', 'Sort output by specified fields and directions (asc or desc) '
+    '(default: asc). Multiple fields and directions can be specified, '
+    'separated by comma.', metavar='<key>[:<direction>]')
+
+
+def in_order(found: Iterable[Any], sort: str | None,
+             columns: Iterable[str]) -> list[Any]:
+    """Return resources in the order of ``--sort``, empty values first.
+
+    :param columns: the fields that order them.
+    :raises CommandError: a field or a direction is not known.
+    """
+    found = list(found)
+    for each in reversed((sort or '').split(',') if sort else ()):
+        name, _, direction = each.partition(':')
+        for what, typed_, known in (('field', name, [*columns]), (
+                'direction', direction or 'asc', ['asc', 'desc'])):
+            if typed_ not in known:
+                raise exc.CommandError(f'--sort: {typed_!r} is no {what} to '
+                                       f'sort by. Use {", ".join(known)}.')
+        found.sort(key=lambda one, name=name: (  # type: ignore[misc]
+            (value := getattr(one, name, None)) is not None, value),
+            reverse=direction == 'desc')
+    return found
 
 
 def check(parsed_args: argparse.Namespace) -> None:

@@ -27,7 +27,6 @@ import uuid
 from ironicclient import exc
 from ironicclient.common import utils
 from ironicclient.osc.v1 import baremetal_node
-from osc_lib import utils as osc_utils
 from osc_lib.command import command
 from oslo_utils import uuidutils
 
@@ -100,11 +99,7 @@ class ListReservations(zone.Zoned, command.Lister):
         *options.page('reservation', 'UUID', (
             ', 0 for no limit. Default is the maximum number used by the '
             'service.')),
-        options.Option(
-            '--sort', 'Sort output by specified reservation fields and '
-            'directions (asc or desc) (default: asc). Multiple fields and '
-            'directions can be specified, separated by comma.',
-            metavar='<key>[:<direction>]'),
+        options.SORT,
         options.OneOf(
             options.Option(
                 '--long', 'Show detailed information about the '
@@ -131,7 +126,8 @@ class ListReservations(zone.Zoned, command.Lister):
         # The service sorts by one field, so that pages fit together; the
         # other fields order the result.
         if len(sorting) > 1:
-            found = osc_utils.sort_items(found, parsed_args.sort)
+            found = options.in_order(found, parsed_args.sort,
+                                     DETAILED_FIELDS)
         names = (_names(self.client, parsed_args, found)
                  if 'node_uuid' in shown else {})
         return shown, (
