@@ -370,7 +370,8 @@ class Protected:
         proof = proof or act_bodies.proof(environ)
         try:
             view, deadline = protect.read_view(self._engine, node_uuid)
-            if node is None and (view.claimed or proof is not None):
+            if node is None and (view.claimed or (
+                    proof is not None and stranger is None)):
                 # This is a request to Ironic, so the timeline must be read
                 # again after it.
                 node = self._seen(environ, node_uuid, stranger)
