@@ -71,14 +71,15 @@ def offers(now: timeline.Timeline, demands: Sequence[bookings.Demand],
 
     :param earliest: the earliest possible start.
     :param latest: the latest possible end.
-    :param grain: other starts are a multiple of it, if one is accepted.
+    :param grain: other starts are rounded away from the present one to a
+        multiple of it, if that is accepted, too.
     """
     search = _OfferSearch(now, tuple(demands), limits)
     most = latest - max(demand.end for demand in demands)
     least = earliest - min(demand.start for demand in demands)
     makers = {
-        Kind.LATER: lambda: search.first_later(most, grain),
-        Kind.EARLIER: lambda: search.first_earlier(least, grain),
+        Kind.LATER: lambda: search.nearest(Kind.LATER, most, grain),
+        Kind.EARLIER: lambda: search.nearest(Kind.EARLIER, least, grain),
         Kind.SHORTER: search.shorter, Kind.FEWER: search.fewer}
     made = []
     for kind in kinds:
@@ -89,25 +90,28 @@ def offers(now: timeline.Timeline, demands: Sequence[bookings.Demand],
 
 def soonest(now: timeline.Timeline, demands: Sequence[bookings.Demand],
             latest: int, limits: budget.Limits = planning.LIMITS,
-            grain: int = 1) -> Offer | None:
+            grain: int = 1,
+            permits: Callable[[_Demands], bool] = lambda demands: True
+            ) -> Offer | None:
     """Return the earliest accepted start, from the start of the demands on.
 
     All demands are shifted by the same time.
 
     :param latest: the latest possible end.
-    :param grain: the start is a multiple of it, if one is accepted.
+    :param grain: the start is rounded up to a multiple of it, if that is
+        accepted, too.
+    :param permits: returns whether shifted demands are allowed.
     """
-    begin = min(demand.start for demand in demands)
-    shift = _rounded(begin, 0, grain)
+    shift = _rounded(min(demand.start for demand in demands), 0, grain)
     most = latest - max(demand.end for demand in demands)
     # Mostly there is room at once without moving anything, which is
     # found without examining all bookings.
     moved = _shifted(demands, shift)
-    if most >= shift and isinstance(planning.plan(
+    if most >= shift and permits(moved) and isinstance(planning.plan(
             now, moved, _without_steps(limits), False), plans.Plan):
         return Offer(Kind.LATER, moved)
     search = _OfferSearch(now, tuple(demands), limits)
-    return search.first_later(most, grain, (0,))
+    return search.nearest(Kind.LATER, most, grain, (0,), permits)
 
 
 def starts(now: timeline.Timeline, demands: Sequence[bookings.Demand],
@@ -133,40 +137,6 @@ def starts(now: timeline.Timeline, demands: Sequence[bookings.Demand],
         sorted(shift for shift in shifts if shift <= furthest),
         limits.offers + most, permits, search.sure_later(furthest, grain))
     return [moved for moved, _ in itertools.islice(found, most)]
-
-
-def earliest(now: timeline.Timeline, demands: Sequence[bookings.Demand],
-             latest: int, grain: int,
-             permits: Callable[[_Demands], bool] = lambda demands: True,
-             limits: budget.Limits = planning.LIMITS) -> _Demands | None:
-    """Return the earliest accepted start, from the start of the demands on.
-
-    It is a multiple of the grain, unless an exact start is accepted for which
-    the rounded one is not.
-
-    :param latest: the latest possible end.
-    :param permits: returns whether shifted demands are allowed.
-    """
-    search = _OfferSearch(now, tuple(demands), limits)
-    begin = min(demand.start for demand in demands)
-    furthest = latest - max(demand.end for demand in demands)
-    exact = [shift for shift in itertools.chain(
-        [0], search.later(furthest)) if shift <= furthest]
-    whole = {_rounded(begin, shift, grain) for shift in exact}
-
-    def first(shifts: Iterable[int], sure: int | None) -> _Demands | None:
-        return next((moved for moved, _ in search.accepted(
-            sorted(shifts), limits.offers + 1, permits, sure)), None)
-    rounded = first((shift for shift in whole if shift <= furthest),
-                    search.sure_later(furthest, grain))
-    until = furthest + 1 if rounded is None else min(
-        each.start for each in rounded) - begin
-    # An exact start is used only if it is not rounded up to the same.
-    odd = first((shift for shift in exact if shift not in whole
-                 and (rounded is None
-                      or _rounded(begin, shift, grain) < until)),
-                search.sure_later(furthest) if rounded is None else None)
-    return rounded if odd is None else odd
 
 
 def _shifted(demands: Sequence[bookings.Demand], shift: int) -> _Demands:
@@ -336,49 +306,48 @@ class _OfferSearch:
                                     grain)
         return None if start is None else start - demand.start
 
-    def first_later(self, most: int, grain: int,
-                    present: Iterable[int] = ()) -> Offer | None:
-        """Return the first accepted shift to the right.
+    def nearest(self, kind: Kind, furthest: int, grain: int,
+                present: Iterable[int] = (),
+                permits: Callable[[_Demands], bool] = lambda demands: True
+                ) -> Offer | None:
+        """Return the nearest accepted start, later or earlier.
 
-        :param grain: the start is a multiple of it, if one is accepted.
+        It is a multiple of the grain, unless an exact start is accepted for
+        which the rounded one is not.
+
+        :param furthest: the largest possible shift.
         :param present: the shift of the present start, if it may stay.
+        :param permits: returns whether shifted demands are allowed.
         """
-        return self._first_whole(
-            Kind.LATER, lambda: itertools.chain(present, self.later(most)),
-            most, grain, lambda grain: self.sure_later(most, grain))
-
-    def first_earlier(self, least: int, grain: int) -> Offer | None:
-        """Return the first accepted shift to the left."""
-        return self._first_whole(
-            Kind.EARLIER, lambda: self.earlier(least), least, grain,
-            lambda grain: self.sure_earlier(least, grain))
-
-    def _first_whole(self, kind: Kind, shifts: Callable[[], Iterator[int]],
-                     furthest: int, grain: int,
-                     sure: Callable[[int], int | None]) -> Offer | None:
-        away = -1 if kind is Kind.EARLIER else 1
+        away, shifts, sure = (
+            (-1, self.earlier, self.sure_earlier) if kind is Kind.EARLIER
+            else (1, self.later, self.sure_later))
         begin = min(demand.start for demand in self._demands)
 
         def whole(shift: int) -> int:
             return away * _rounded(away * begin, away * shift, grain)
-        found = self.first(kind, (
-            shift for shift, _ in itertools.groupby(map(whole, shifts()))
-            if away * shift <= away * furthest), sure(grain))
-        if found is not None:
-            return found
-        odd = [shift for shift in shifts() if shift != whole(shift)]
-        found = self.first(kind, odd, sure(1)) if odd else None
-        return found and dataclasses.replace(found, nearest=False)
 
-    def first(self, kind: Kind, shifts: Iterable[int],
-              sure: int | None) -> Offer | None:
-        """Return the first of some shifts that is accepted.
+        def first(shifts: Iterable[int], sure: int | None) -> Offer | None:
+            return next((Offer(kind, moved, proved) for moved, proved in
+                         self.accepted((
+                             shift for shift in shifts
+                             if away * shift <= away * furthest),
+                             self._limits.offers, permits, sure)), None)
 
-        :param sure: as in :meth:`accepted`.
-        """
-        return next((Offer(kind, moved, nearest) for moved, nearest in
-                     self.accepted(shifts, self._limits.offers, sure=sure)),
-                    None)
+        def exact() -> Iterable[int]:
+            return itertools.chain(present, shifts(furthest))
+        found = first((shift for shift, _ in itertools.groupby(
+            map(whole, exact()))), sure(furthest, grain))
+        shift = None if found is None else min(
+            each.start for each in found.demands) - begin
+        # An exact start is used only if it is not rounded to the same.
+        odd = [each for each in itertools.takewhile(
+            lambda each: shift is None or abs(whole(each)) < abs(shift),
+            exact()) if each != whole(each)]
+        exactly = first(odd, sure(furthest) if shift is None else None
+                        ) if odd else None
+        return found if exactly is None else dataclasses.replace(
+            exactly, nearest=False)
 
     def accepted(self, shifts: Iterable[int], tries: int,
                  permits: Callable[[_Demands], bool] = lambda demands: True,

@@ -29,7 +29,7 @@ def later(case: oracle.Case, latest: int, possible: Possible,
           least: int = 1, grain: int = 1) -> Demands | None:
     """Return the demands at the first start after their own.
 
-    A multiple of the grain is preferred to all other starts.
+    A multiple of the grain is preferred to those that are rounded up to it.
 
     :param latest: when the last of them ends at the latest.
     :param least: by how much they start later at least.
@@ -38,33 +38,21 @@ def later(case: oracle.Case, latest: int, possible: Possible,
     end = max(demand.end for demand in case.demands)
     return _first((_shifted(case, shift) for shift in sorted(
         range(least, latest - end + 1),
-        key=lambda shift: (begin + shift) % grain > 0)), possible)
-
-
-def whole(case: oracle.Case, latest: int, possible: Possible,
-          grain: int) -> Demands | None:
-    """Return the demands at the first multiple of a grain, where that can be.
-
-    :param latest: when the last of them ends at the latest.
-    """
-    begin = min(demand.start for demand in case.demands)
-    most = latest - max(demand.end for demand in case.demands)
-    shifts = range(most + 1)
-    return _first((_shifted(case, shift) for shift in sorted(
-        shifts, key=lambda shift: (-(-(begin + shift) // grain),
-                                   (begin + shift) % grain))), possible)
+        key=lambda shift: (-(-(begin + shift) // grain),
+                           (begin + shift) % grain))), possible)
 
 
 def earlier(case: oracle.Case, earliest: int, possible: Possible,
             grain: int = 1) -> Demands | None:
     """Return the demands at the last start before their own.
 
-    A multiple of the grain is preferred to all other starts.
+    A multiple of the grain is preferred to those that are rounded down to it.
     """
     begin = min(demand.start for demand in case.demands)
     return _first((_shifted(case, -shift) for shift in sorted(
         range(1, begin - earliest + 1),
-        key=lambda shift: (begin - shift) % grain > 0)), possible)
+        key=lambda shift: (-((begin - shift) // grain),
+                           (shift - begin) % grain))), possible)
 
 
 def shorter(case: oracle.Case, possible: Possible) -> Demands | None:

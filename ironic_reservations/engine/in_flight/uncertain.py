@@ -128,9 +128,12 @@ class Uncertain:
         now = self._engine.clock()
         if row.allocates and row.instance_uuid is not None:
             known = self._ironic.allocation(row.instance_uuid)
-            if known is not None:
-                return self._allocated(row, known, now)
-            if row.state is in_flight.State.ACCEPTED:
+            if known is not None and known.state == ironic_client.ALLOCATING:
+                return (f'the allocation {row.instance_uuid} is still being '
+                        'worked on' if row.expires_at <= now else None)
+            # Any other one may be an older allocation with the same uuid.
+            if row.state is in_flight.State.ACCEPTED or (
+                    known is not None and known.node_uuid == row.node_uuid):
                 return self._settle(row, self._ironic.node(row.node_uuid),
                                     now)
         if not self._conductors.is_due(row, now):
@@ -149,15 +152,6 @@ class Uncertain:
             return self._settle(row, node, now)
         self._write_seen(row, seen)
         return None if seen is not None else in_flight.at_work(node)
-
-    def _allocated(self, row: in_flight.InFlight,
-                   known: ironic_client.Allocation,
-                   asked_at: datetime.datetime) -> str | None:
-        if known.state == ironic_client.ALLOCATING:
-            return (f'the allocation {row.instance_uuid} is still being '
-                    'worked on' if row.expires_at <= self._engine.clock()
-                    else None)
-        return self._settle(row, self._ironic.node(row.node_uuid), asked_at)
 
     def _settle(self, row: in_flight.InFlight,
                 node: mirrored_node.Node | None,

@@ -213,11 +213,10 @@ def earliest(free: timeline.Timeline, demands: Sequence[bookings.Demand],
 
     :param permits: whether the limits allow a start at an instant.
     """
-    found = offers.earliest(
-        free, demands, instants.instant(latest_end), GRAIN,
-        lambda moved: permits(instants.moment(moved[0].start)),
-        hard_requests.limits())
-    return instants.moment(found[0].start) if found else None
+    found = offers.soonest(
+        free, demands, instants.instant(latest_end), hard_requests.limits(),
+        GRAIN, lambda moved: permits(instants.moment(moved[0].start)))
+    return instants.moment(found.demands[0].start) if found else None
 
 
 def replaced(writes: Sequence[change.Write[leases.Lease]]

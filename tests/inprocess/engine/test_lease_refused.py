@@ -132,6 +132,15 @@ class TestRefusals(timelines.TestCase):
                  self.leasing.refused(3, 6).details['offers']}
         self.assertEqual(leasing.at(2 + _HALF).isoformat(), found['earlier'])
 
+    def test_exact_window_is_offered_before_a_whole_one_much_later(self):
+        """The one that was offered was called the nearest."""
+        self.leasing.hosts(1)
+        self.leasing.create(1, 3 + _HALF)
+        self.leasing.create(6 + _HALF, 50)
+        found = {each['kind']: each['lease']['start_date'] for each in
+                 self.leasing.refused(2, 5).details['offers']}
+        self.assertEqual(leasing.at(3 + _HALF).isoformat(), found['later'])
+
     def test_matching_at_each_instant_is_not_an_assignment(self):
         """What no assignment serves is refused, with a proof."""
         a, b = self.leasing.hosts(2)

@@ -515,6 +515,22 @@ class TestAllocations(StandsStillTestCase):
         self.allocate(self.instance)
         self.passes()
 
+    def test_older_allocation_of_the_uuid_is_not_this_one(self):
+        """Its node was free for others while Ironic had not answered yet."""
+        busy = []
+
+        def meanwhile():
+            self.passes()
+            busy.append(self.reasons())
+        for older in (('active', world.new_uuid()), ('error',)):
+            self.becomes(*older)
+            self.ironic.before['POST'] = [meanwhile]
+            self.allocate(self.instance)
+            self.world.ironic.allocations.clear()
+            self.passes()
+        self.assertEqual(([[reasons.BUSY]] * 2, []),
+                         (busy, self.world.in_flight()))
+
     def test_unknown_outcome_is_looked_at_twice(self):
         self.unanswered()
         self.assertEqual([reasons.BUSY], self.reasons())

@@ -97,8 +97,7 @@ class TestHardRequests(testtools.TestCase):
         self.assertIs(plans.Cause.SEARCH_LIMIT, answer.cause)
         self.assertLessEqual(request.spent, _LITTLE / 2)
         for _ in range(3):
-            offers.earliest(self.now, demands, _HORIZON, 1,
-                            limits=limits)
+            offers.soonest(self.now, demands, _HORIZON, limits)
             slides.slide(self.now, (), [self.sliding], limits=limits)
             offers.offers(self.now, demands, 0, 2 * _HORIZON, limits)
         # A plan costs work even if none is left.

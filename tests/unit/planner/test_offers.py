@@ -101,13 +101,6 @@ class TestOffers(testtools.TestCase):
         self.assertEqual(nearest.earlier(case, EARLIEST, _possible, 3),
                          made.get(Kind.EARLIER))
 
-    @examples.settings(120)
-    @hypothesis.given(oracle.cases() | oracle.shared_cases(most=3))
-    def test_earliest_start_is_a_whole_one_where_that_can_be(self, case):
-        self.assertEqual(
-            nearest.whole(case, LATEST, _possible, 3), offers.earliest(
-                case.timeline, case.demands, LATEST, 3, limits=LIMITS))
-
     def test_what_fits_at_once_needs_no_look_at_all_that_is_promised(self):
         there = (bookings.Booking('there', 6, 9, 0, 1),)
         with mock.patch.object(offers, '_OfferSearch',
