@@ -156,7 +156,8 @@ class Protected:
         family = (self.judge_family(environ, node)
                   if powers and node is not None else None)
         judged = self._judge(environ, uuid, (asked.act,), node,
-                             (asked.recorded,)).beside(family)
+                             (asked.recorded,), elsewhere=_shows(family)
+                             ).beside(family)
         return uuid, self.pass_judged(
             judged, act_bodies.rebuilt(environ, path, self._limits)
             if judged.held else act_bodies.readdressed(environ, path))
@@ -203,7 +204,8 @@ class Protected:
         judged = Judged(f'{kind} {asked.ident}')
         for uuid in sorted(uuids):
             judged = judged.beside(self._judge(
-                environ, uuid, (asked.act,), recorded=(asked.recorded,)))
+                environ, uuid, (asked.act,), recorded=(asked.recorded,),
+                elsewhere=len(uuids) > 1))
         return None, self.pass_judged(judged, inward.rebuilt(
             environ, path, body=document))
 
@@ -251,9 +253,11 @@ class Protected:
         """
         if node_acts.TAKES_AWAY.isdisjoint(acts):
             return self.pass_judged(self._judge(
-                environ, node.uuid, acts, node, recorded).beside(also),
-                request)
-        actor = self.holders.actor(node, act_bodies.proof(environ))
+                environ, node.uuid, acts, node, recorded,
+                elsewhere=_shows(also)).beside(also), request)
+        actor = dataclasses.replace(
+            self.holders.actor(node, act_bodies.proof(environ)),
+            elsewhere=_shows(also))
         if actor.administers:
             return self._take_away(node, actor, recorded, request, also)
         return self._change(node, protect.ChangeRequest(actor), request,
@@ -277,9 +281,11 @@ class Protected:
         :raises ReservationError: the caller may not, or its right cannot be
             determined.
         """
+        actor = dataclasses.replace(self.holders.actor(node, proof),
+                                    elsewhere=_shows(also))
         return self._change(node, protect.ChangeRequest(
-            self.holders.actor(node, proof), act in self.acts,
-            act in node_acts.FREES, of_state=True), request, recorded,
+            actor, act in self.acts, act in node_acts.FREES,
+            of_state=True), request, recorded,
             cleans=act is node_acts.Act.UNDEPLOY, also=also)
 
     def bring_back(self, environ: wsgi.Environ, node_uuid: str,
@@ -358,11 +364,14 @@ class Protected:
                acts: Collection[node_acts.Act],
                node: callers.Node | None = None,
                recorded: Collection[str] = (), proof: str | None = None,
-               stranger: callers.Node | None = None) -> Judged:
+               stranger: callers.Node | None = None,
+               elsewhere: bool = False) -> Judged:
         """Return the permission of the caller to act on a node, or raise.
 
         :param recorded: the acts, as a handover names them.
         :param proof: the proof, if it is not in the header.
+        :param elsewhere: whether the proof may be that of another node that
+            the request changes as well.
         :param stranger: the node as a caller knows it to whom Ironic does not
             show it.
         """
@@ -371,7 +380,7 @@ class Protected:
         try:
             view, deadline = protect.read_view(self._engine, node_uuid)
             if node is None and (view.claimed or (
-                    proof is not None and stranger is None)):
+                    proof is not None and not elsewhere)):
                 # This is a request to Ironic, so the timeline must be read
                 # again after it.
                 node = self._seen(environ, node_uuid, stranger)
@@ -381,17 +390,15 @@ class Protected:
             if self._callers.actor(node, admit.Claim()).administers:
                 return Judged(what)
             raise
-        if stranger is not None and not view.held:
-            # The proof is that of a node of the family.
-            proof = None
-        if not view.claimed and proof is None:
+        if not view.claimed and (elsewhere or proof is None):
             return Judged(what, deadline, held=False)
         assert node is not None
-        actor = self.holders.actor(node, proof)
+        actor = dataclasses.replace(self.holders.actor(node, proof),
+                                    elsewhere=elsewhere)
         # Nothing puts back a change that is made while the node is put back.
         protect.check(view, protect.ChangeRequest(
             actor, not self.acts.isdisjoint(acts) or view.being_put_back
-            or (proof is not None and not view.held),
+            or (proof is not None and not elsewhere and not view.held),
             not node_acts.FREES.isdisjoint(acts)))
         written = self.holders.of_tenant(holder_acts.acts_of_holder(
             view, actor, recorded), actor) if view.held else ()
@@ -488,5 +495,11 @@ class Protected:
         for uuid in uuids:
             judged = self._judge(
                 environ, uuid, _OF_FAMILY, recorded=recorded, proof=proof,
-                stranger=callers.Node(uuid, None, caller)).beside(judged)
+                stranger=callers.Node(uuid, None, caller),
+                elsewhere=True).beside(judged)
         return judged
+
+
+def _shows(other: Judged | None) -> bool:
+    """Return whether the proof is that of another node of the request."""
+    return other is not None and other.proof is not None
