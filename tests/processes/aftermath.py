@@ -52,8 +52,8 @@ class Aftermath:
     :param first: whether it ends where there is none.
     :param looks_on: whether one looks on when there is quiet, while promises
         go on.
-    :param holders: who have a node and change it, before all leases are
-        ended.
+    :param holders: who wait for a node where one looks on, and who have one
+        and change it, before all leases are ended.
     """
 
     def __init__(self, over_there: cloud.Cloud, operator: exchange.Asker,
@@ -74,9 +74,10 @@ class Aftermath:
         self._operator.ask('audit', 'GET', '/v1/leases?limit=1000')
         left = self._wait('the last fault', quiet.unsettled)
         if not left and self._looks_on:
+            self._have_each(tenants.Tenant.wait_for_a_node)
             self._look_on()
         if not left:
-            self._act()
+            self._have_each(tenants.Tenant.change_a_node)
         if not (left and self._first):
             self._wait('the end of all promises', quiet.left_over,
                        self._end_all)
@@ -93,9 +94,9 @@ class Aftermath:
                 break
             time.sleep(_PAUSE)
 
-    def _act(self) -> None:
-        """Have nodes changed by those who have them, while nothing fails."""
-        acting = [threading.Thread(target=holder.change_a_node)
+    def _have_each(self, act: Callable[[tenants.Tenant], None]) -> None:
+        """Have all holders do something, while nothing fails."""
+        acting = [threading.Thread(target=act, args=(holder,))
                   for holder in self._holders]
         for thread in acting:
             thread.start()

@@ -209,10 +209,14 @@ class Tenant:
     def _rush(self) -> None:
         """Ask at once for more of a class than the project may have."""
         start = self._far_ahead()
-        wanted = _of_class(self._choice.choice(
-            sorted(set(self._nodes.values()))))
-        asked = [(self._asker.uuid(), self._lasting(start, wanted))
-                 for _ in range(_AT_ONCE)]
+        name = self._choice.choice(sorted(set(self._nodes.values())))
+        wanted = [_of_class(name)] * _AT_ONCE
+        if self._choice.random() < 0.7:
+            # NOTE: those of one class often meet on one node, and plan again.
+            wanted = [_this(node) for node in self._choice.sample(
+                list(self._nodes), min(_AT_ONCE, len(self._nodes)))]
+        asked = [(self._asker.uuid(), self._lasting(start, each))
+                 for each in wanted]
         with futures.ThreadPoolExecutor(_AT_ONCE) as asking:
             leases = [each for each in asking.map(
                 lambda each: self._insist('lease', 'POST', '/v1/leases',
@@ -266,10 +270,10 @@ class Tenant:
             seconds=self._choice.uniform(*_FAR_AHEAD))
 
     def _lasting(self, start: datetime.datetime, wanted: dict[str, Any],
-                 **queue: str) -> dict[str, Any]:
+                 seconds: int = _LASTS, **queue: str) -> dict[str, Any]:
         return {'name': f'storm-{self._asker.uuid()[:8]}',
                 'start_date': _date(start), 'end_date': _date(
-                    start + datetime.timedelta(seconds=_LASTS)),
+                    start + datetime.timedelta(seconds=seconds)),
                 'reservations': [wanted], **queue}
 
     def _act(self) -> None:
@@ -303,6 +307,16 @@ class Tenant:
         if had is not None:
             _, reservation, node = had
             acting.Holder(self._asker, node, reservation, self._owns).act()
+
+    def wait_for_a_node(self) -> None:
+        """Ask for two leases of one node, the second after the first."""
+        node = self._choice.choice(list(self._nodes))
+        start = datetime.datetime.now(datetime.UTC) + datetime.timedelta(
+            seconds=_SOON)
+        for _ in range(2):
+            self._insist('lease', 'POST', '/v1/leases', self._lasting(
+                start, _this(node), 2 * _SOON, on_refusal='queue'), 'lease',
+                self._asker.uuid())
 
     def _have_a_node(self, end: datetime.datetime
                      ) -> tuple[str, str, str] | None:
