@@ -17,6 +17,7 @@ reader in a loop, refused each time, starved all reservations of a node.
 """
 
 from collections.abc import Callable
+import copy
 import datetime
 from typing import Any
 from unittest import mock
@@ -235,10 +236,16 @@ class FailedAttemptsTestCase(guarded.TestCase):
                              self.loop(ask, 'reader', proof))
 
     def test_proof_of_nothing_does_not_help(self) -> None:
-        for ask in (self.maintain, self.unmaintain, self.delete, self.retire):
-            self.begin_anew(403)
-            self.assertEqual(BURST, self.loop(
-                ask, 'reader', world.new_uuid()).count(403), ask)
+        """It keeps no node, and only a patch has Ironic check its policy."""
+        self.begin_anew(403)
+        left = copy.deepcopy(self.ironic.answers)
+        for ask in (self.maintain, self.unmaintain, self.delete):
+            for _ in range(MANY):
+                self.assertRaises(errors.ProofInvalid, ask, 'reader',
+                                  world.new_uuid())
+        self.assertEqual(left, self.ironic.answers)
+        self.assertEqual(BURST, self.loop(
+            self.retire, 'reader', world.new_uuid()).count(403))
 
     def test_former_holder_keeps_no_node_that_is_being_taken_back(
             self) -> None:
