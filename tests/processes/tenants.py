@@ -35,7 +35,7 @@ _SOON = 4
 _FAR_AHEAD = (3600.0, 3600.0 * 24 * 30)
 _LASTS = 600
 #: How many of these are asked for at once.
-_AT_ONCE = 4
+_AT_ONCE = 6
 #: How long, in seconds, others are let line up behind one of them.
 _OTHERS = (2.0, 5.0)
 
