@@ -83,7 +83,10 @@ def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
     both = tuple(put_back.corrections(handover, now))
     found = () if refused is not None else tuple(
         each for each in both if isinstance(each, correction.Correction))
-    if node_condition.occupied(node):
+    # Without a reason, the node is out of use and has an instance, which its
+    # holder may have bound: it is cleaned with it, and unbound when available.
+    if node_condition.occupied(node) and (
+            view.act is not lease_cycle.Act.RELEASE or view.why is not None):
         return _occupied(view, found)
     lost: tuple[str, ...] = ()
     if handover.phase is handovers.Phase.PROVIDED:

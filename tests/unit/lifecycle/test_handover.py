@@ -179,6 +179,17 @@ class HandoverTest(testtools.TestCase):
         self.assert_released(['/properties'], PHASE.PROVIDED, now=now,
                              maintenance=True)
 
+    def test_node_out_of_use_with_an_instance_is_cleaned(self):
+        """Its holder had bound one, and the next one got it as it was."""
+        out_of_use = {'provision_state': 'manageable', 'instance_uuid': 'his'}
+        self.assertIs(ACT.AGAIN, self._next(
+            ['manage', '/description'], now={'description': 'his'},
+            **out_of_use).act)
+        self.assertIs(ACT.PROVIDE, self._next(['manage'], **out_of_use).act)
+        self.assertIs(ACT.CLEAR, self._next(
+            ['manage'], PHASE.PROVIDED, provision_state='available',
+            instance_uuid='his').act)
+
     def test_network_data_that_were_empty_are_removed(self):
         """Ironic refuses to write them so, and the node was never free."""
         lent = dataclasses.replace(_LENT, node={**_FIELDS, 'network_data': {}})
