@@ -123,6 +123,7 @@ class StandInIronic(ironic.Ironic):
     :ivar asked: the calls that were made, in their order.
     :ivar changed: what was changed, by the call and the node.
     :ivar refuses: the nodes that let nothing be changed.
+    :ivar fails: the nodes that it answers 500 for.
     :ivar cleaning: where a node goes that is undeployed.
     :ivar conductor_silent: whether no conductor answers.
     :ivar silent: the conductors that do not answer.
@@ -141,6 +142,7 @@ class StandInIronic(ironic.Ironic):
         self.interruptions: dict[str, list[Callable[[], None]]] = {}
         self.changed: list[tuple[str, str]] = []
         self.refuses: set[str] = set()
+        self.fails: set[str] = set()
         self.cleaning = node_condition.AVAILABLE
         self.down = False
         self.conductor_silent = False
@@ -183,15 +185,17 @@ class StandInIronic(ironic.Ironic):
         """Have something happen right before the next such call's answer."""
         self.interruptions.setdefault(call, []).append(action)
 
-    def _answer(self, call: str) -> None:
+    def _answer(self, call: str, ident: str = '') -> None:
         self.asked.append(call)
         if self.interruptions.get(call):
             self.interruptions[call].pop(0)()
         if self.down:
             raise errors.IronicUnavailable('Ironic is down.')
+        if ident in self.fails:
+            raise errors.IronicUnavailable('Ironic answered 500')
 
     def node(self, ident: str) -> mirrored_node.Node | None:
-        self._answer('node')
+        self._answer('node', ident)
         return self.there.get(ident) or next(
             (node for node in self.there.values() if node.name == ident),
             None)
@@ -203,7 +207,7 @@ class StandInIronic(ironic.Ironic):
                      if _matches(node, filters)])
 
     def settled(self, uuid: str) -> tuple[mirrored_node.Node, bool] | None:
-        self._answer('settled')
+        self._answer('settled', uuid)
         node = self.there.get(uuid)
         return None if node is None else (node, uuid in self.refuses)
 

@@ -105,7 +105,7 @@ HISTORY: tuple[tuple[int, str], ...] = (
                    '/v1/leases/{id} take Idempotency-Key; without one, the '
                    'uuid in a request for a reservation is its key.'),
     (MAINTENANCE_RESCHEDULED, 'The answer of POST /v1/maintenances carries '
-                         'rescheduled.'),
+                              'rescheduled.'),
     (USERS, 'Leases in the calendar, and named leases in refusals, carry '
             'user_id; without Keystone, own tells users apart.'),
     (LEASE_FILTERS, 'GET /v1/leases takes name, status, node, from and to.'),

@@ -16,7 +16,6 @@ The nodes behind it were not handed over at the start of the lease, and not
 freed at its end.
 """
 
-from ironic_reservations import errors
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from tests import leasing
 from tests import world
@@ -58,7 +57,7 @@ class TestDeadConductorInLease(leases.TestCase):
     def test_others_start_beside_a_node_that_ironic_fails_to_show(self):
         """No node of the lease was handed over as long as one failed."""
         failing, *others = self.nodes
-        shown = self.fail(failing)
+        self.ironic.fails.add(failing)
         self.work()
         self.soon(times=2)
         self.assertEqual({('ours', leasing.BOUND)}, {
@@ -66,7 +65,7 @@ class TestDeadConductorInLease(leases.TestCase):
             for node in others})
         self.assertEqual(leasing.PLANNED, self.states()[failing])
         self.assertIn('Ironic answered 500', self.lease(self.made).waiting)
-        shown()
+        self.ironic.fails.clear()
         self.soon()
         self.assertEqual({leasing.BOUND}, {*self.states().values()})
         self.assertEqual('ACTIVE', self.lease(self.made).status)
@@ -95,27 +94,13 @@ class TestDeadConductorInLease(leases.TestCase):
             for node in self.ironic.there.values()
             if node.uuid in self.nodes})
 
-    def fail(self, *nodes):
-        """Have Ironic answer 500 where it is asked for a node.
-
-        :returns: has Ironic show them again.
-        """
-        real = self.ironic.node
-
-        def node(uuid):
-            if uuid in nodes:
-                raise errors.IronicUnavailable('Ironic answered 500')
-            return real(uuid)
-        self.patch(self.ironic, 'node', node)
-        return lambda: self.patch(self.ironic, 'node', real)
-
     def test_node_that_ironic_never_shows_keeps_no_other(self):
         """The nodes after it were never freed."""
         self.work()
         for node in self.nodes:
             self.ironic.deploy(node, 'one')
         failing = self.first(2)
-        self.fail(*failing)
+        self.ironic.fails.update(failing)
         self.work_at(10)
         self.soon(times=5)
         self.assertEqual({*failing}, {*self.states()})
@@ -126,7 +111,7 @@ class TestDeadConductorInLease(leases.TestCase):
         for uuid in uuids[::3]:
             self.ironic.change(uuid, lessee='strangers')
         self.watch()
-        self.fail(uuids[0])
+        self.ironic.fails.add(uuids[0])
         self.work()
         self.soon()
         self.assertEqual(['strangers', 'ours'], [

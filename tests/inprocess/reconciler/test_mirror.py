@@ -44,15 +44,6 @@ class MirrorTestCase(world.TestCase):
 class TestNotShown(MirrorTestCase):
     """Ironic answers 500 where it is asked for one of the nodes."""
 
-    def fail(self, *nodes):
-        real = self.ironic.node
-
-        def node(uuid):
-            if uuid in nodes:
-                raise errors.IronicUnavailable('Ironic answered 500')
-            return real(uuid)
-        self.patch(self.ironic, 'node', node)
-
     def test_others_are_settled_whose_process_has_died(self):
         """None of them was, and nobody checked the leases any more."""
         nodes = self.world.enrol(3)
@@ -64,7 +55,7 @@ class TestNotShown(MirrorTestCase):
         with self.engine.database.write() as connection:
             connection.execute(tables.in_flight_requests.delete())
         failing = nodes[0]
-        self.fail(failing)
+        self.ironic.fails.add(failing)
         mirror.settle_starting(self.engine)
         self.assertEqual(
             {uuid: 'starting' if uuid == failing else 'in_use'
@@ -77,7 +68,7 @@ class TestNotShown(MirrorTestCase):
         for uuid in nodes:
             self.ironic.remove(uuid)
         self.world.enrol()
-        self.fail(nodes[0])
+        self.ironic.fails.add(nodes[0])
         self.world.refresh()
         self.assertEqual({nodes[0]}, {*nodes} & {*self.world.mirrored()})
 
@@ -86,7 +77,7 @@ class TestNotShown(MirrorTestCase):
         for uuid in nodes:
             self.ironic.remove(uuid)
         self.world.enrol()
-        self.fail(*nodes)
+        self.ironic.fails.update(nodes)
         self.assertRaises(errors.IronicUnavailable, self.world.refresh)
 
 
