@@ -39,22 +39,11 @@ START_TIMEOUT = 90
 
 NotStarted = child.NotStarted
 
+_ROOT = Path(__file__).parents[1]
 # NOTE: not the console scripts, since the name ``ironic`` may also belong
 # to a command line client in the same environment.
-#
-# NOTE: its standard input is a pipe that nothing is ever written to. It is at
-# its end once we are gone, however that happened, and Ironic goes with us.
-# NOTE: Ironic lets five connections wait, for which it has no option; of more
-# that come at once the kernel resets some.
-_SERVICE = """
-import functools
-from cheroot import wsgi
-wsgi.Server.__init__ = functools.partialmethod(
-    wsgi.Server.__init__, request_queue_size=128)
-from ironic.command import singleprocess
-sys.argv[0] = "ironic"
-singleprocess.main()
-"""
+_SERVICE = (f'sys.path.insert(0, {str(_ROOT)!r}); import importlib; '
+            'importlib.import_module({module!r}).main()')
 _DBSYNC = ('import sys; from ironic.command import dbsync as p; '
            'sys.argv[0] = "ironic-dbsync"; sys.exit(p.main())')
 
@@ -83,7 +72,10 @@ class AllInOne:
     :param options: options of Ironic by section, above the defaults here.
     :param reservations: options of ours by section, likewise.
     :cvar python: starts a Python with some code.
+    :cvar module: the module whose ``main`` serves.
     """
+
+    module = 'tools.ironic_service'
 
     python: Callable[..., child.Child] = child.Child.python
 
@@ -217,7 +209,8 @@ class AllInOne:
 
     def _spawn(self) -> None:
         self.process = self.python(
-            'Ironic', _SERVICE, ['--config-file', str(self.config_file)],
+            'Ironic', _SERVICE.format(module=self.module),
+            ['--config-file', str(self.config_file)],
             self.folder, self.log_file, {
                 'OS_IRONIC_RESERVATIONS_CONFIG_FILE': str(
                     self.reservations_config_file)})

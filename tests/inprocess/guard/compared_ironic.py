@@ -19,7 +19,6 @@ its objects without traits.
 
 import dataclasses
 import json
-import sys
 from typing import Any
 
 from ironic_reservations.api import wsgi
@@ -27,7 +26,7 @@ from ironic_reservations.clouds import ironic_objects
 from ironic_reservations.guard import identity
 from ironic_reservations.guard import mount
 from ironic_reservations.model import mirrored_node
-from tests.inprocess.guard import keystone_ironic
+from tools import ironic_service
 
 _KEY = 'HTTP_X_CONFIRM'
 
@@ -37,7 +36,7 @@ def _shown(node: mirrored_node.Node | None) -> dict[str, Any] | None:
         **dataclasses.asdict(node), 'traits': sorted(node.traits)}
 
 
-class _Mount(mount.Mount):
+class Mount(mount.Mount):
     """Answers with both results."""
 
     def __call__(self, environ: wsgi.Environ,
@@ -59,12 +58,6 @@ class _Mount(mount.Mount):
 
 
 def main() -> None:
-    """Serve with the arguments of the service."""
-    mount.Mount = _Mount  # type: ignore[misc]
-    if sys.argv[1:2] == ['keystone']:
-        del sys.argv[1]
-        keystone_ironic.main()
-        return
-    from ironic.command import singleprocess
-    sys.argv[0] = 'ironic'
-    singleprocess.main()
+    """Serve with the arguments of the service, without authentication."""
+    mount.Mount = Mount  # type: ignore[misc]
+    ironic_service.main()

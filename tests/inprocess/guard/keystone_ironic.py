@@ -17,11 +17,12 @@ The tokens are those of keystonemiddleware's own fixture: the middleware is
 unchanged, and the fixture answers for Keystone.
 """
 
-import sys
 import uuid
 
 from keystoneauth1 import fixture as ksa_fixture
 from keystonemiddleware import fixture
+
+from tools import ironic_service
 
 PROJECTS = {name: uuid.uuid5(uuid.NAMESPACE_DNS, name).hex
             for name in ('one', 'two')}
@@ -53,9 +54,7 @@ def main() -> None:
         for role in roles:
             token.add_role(name=role)
         tokens.add_token(token, token_id)
-    from ironic.command import singleprocess
-    sys.argv[0] = 'ironic'
-    singleprocess.main()
+    ironic_service.main()
 
 
 if __name__ == '__main__':

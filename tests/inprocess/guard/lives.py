@@ -30,7 +30,7 @@ _FAKES = ('bios', 'console', 'inspect', 'raid', 'rescue', 'vendor')
 
 
 class _Remembering(with_keystone.WithKeystone):
-    script = 'remembering_ironic'
+    module = 'tests.inprocess.guard.remembering_ironic'
 
 
 def make(folder: str) -> with_keystone.WithKeystone:

@@ -17,16 +17,13 @@ objects as by a request, with any strategy and policy.
 """
 
 import pathlib
-from unittest import mock
 import uuid
 
 from tests.inprocess.guard import base
 from tests.inprocess.guard import keystone_ironic
 from tests.inprocess.guard import with_keystone
 from tests.real import forked_ironic
-from tools import all_in_one
 
-_ROOT = pathlib.Path(__file__).parents[3]
 _ONE, _TWO = (keystone_ironic.PROJECTS[name] for name in ('one', 'two'))
 #: A node for each field that a confirmation reads, and for each relation of a
 #: project to a node.
@@ -46,27 +43,13 @@ _POLICY = """
 
 
 class _Compared(with_keystone.WithKeystone):
-    """Runs the script that confirms in both ways."""
 
-    keystone = True
-
-    def session(self):
-        if self.keystone:
-            return super().session()
-        return all_in_one.AllInOne.session(self)
-
-    def _spawn(self):
-        more = 'sys.argv.insert(1, "keystone"); ' if self.keystone else ''
-        with mock.patch.object(all_in_one, '_SERVICE', (
-                f'import sys; sys.path.insert(0, {str(_ROOT)!r}); {more}'
-                'from tests.inprocess.guard import compared_ironic as c; '
-                'c.main()')):
-            forked_ironic.ForkedIronic._spawn(self)
+    module = 'tests.inprocess.guard.compared_keystone_ironic'
 
 
-class _WithoutKeystone(_Compared):
+class _WithoutKeystone(forked_ironic.ForkedIronic):
 
-    keystone = False
+    module = 'tests.inprocess.guard.compared_ironic'
 
 
 class _Cases:

@@ -201,7 +201,7 @@ class RoutesTestCase(testtools.TestCase):
 class _WithNewRoutes(with_keystone.WithKeystone):
     """Runs an Ironic with more routes."""
 
-    script = 'next_ironic'
+    module = 'tests.inprocess.guard.next_ironic'
 
 
 class _NewRoutes(acts.ActsTestCase):

@@ -13,17 +13,10 @@
 """Starts the Ironic of :mod:`.keystone_ironic`."""
 
 from collections.abc import Mapping
-import pathlib
-from unittest import mock
 
 import requests
 
 from tests.real import forked_ironic
-from tools import all_in_one
-
-_ROOT = pathlib.Path(__file__).parents[3]
-_SERVICE = (f'import sys; sys.path.insert(0, {str(_ROOT)!r}); '
-            'from tests.inprocess.guard import {name} as k; k.main()')
 
 
 def token(name: str) -> dict[str, str]:
@@ -32,22 +25,14 @@ def token(name: str) -> dict[str, str]:
 
 
 class WithKeystone(forked_ironic.ForkedIronic):
-    """Runs the script with the tokens instead of the plain service.
+    """Runs the script with the tokens instead of the plain service."""
 
-    :cvar script: the name of its module.
-    """
-
-    script = 'keystone_ironic'
+    module = 'tests.inprocess.guard.keystone_ironic'
 
     def session(self) -> requests.Session:
         session = super().session()
         session.headers.update(token('the-system'))
         return session
-
-    def _spawn(self) -> None:
-        with mock.patch.object(all_in_one, '_SERVICE',
-                               _SERVICE.format(name=self.script)):
-            super()._spawn()
 
 
 def make(folder: str, kind: type[WithKeystone] = WithKeystone,
