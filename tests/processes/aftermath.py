@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Sequence
+import datetime
 import threading
 import time
 from typing import Any
@@ -40,8 +41,12 @@ _TABLES = ('leases', 'lease_reservations', 'reservations',
 #: What is not needed, and long.
 _LEFT_OUT = ('payload',)
 _PAUSE = 1.0
+#: How many nodes are deployed in their windows.
+_DEPLOYED = 3
 #: For how long, in seconds, one looks on at how leases start in quiet.
-_LOOKS_ON = 40.0
+_LOOKS_ON = 85.0
+#: In how many seconds at most the leases start that are waited for.
+_STARTING = 65.0
 
 
 class Aftermath:
@@ -74,8 +79,10 @@ class Aftermath:
         self._operator.ask('audit', 'GET', '/v1/leases?limit=1000')
         left = self._wait('the last fault', quiet.unsettled)
         if not left and self._looks_on:
-            self._have_each(tenants.Tenant.wait_for_a_node)
+            any(holder.wait_for_a_node() for holder in self._holders)
             self._look_on()
+            self._deploy_in_windows()
+            self._line_up()
         if not left:
             self._have_each(tenants.Tenant.change_a_node)
         if not (left and self._first):
@@ -83,16 +90,37 @@ class Aftermath:
                        self._end_all)
 
     def _look_on(self) -> None:
-        """Look at all leases for as long as some wait for their start."""
+        """Look at all leases for as long as some are to start soon."""
         began = journal.now()
+        due = (datetime.datetime.now(datetime.UTC) + datetime.timedelta(
+            seconds=_STARTING)).replace(tzinfo=None).isoformat()
         self._written.write('quiet', at=began)
         while journal.now() < began + _LOOKS_ON:
             shown = self._operator.ask('audit', 'GET', '/v1/leases?limit=1000')
             if shown.status == 200 and not any(
-                    each['promised_start'] and each['status'] == 'PENDING'
+                    each['status'] == 'PENDING'
+                    and (each['promised_start'] or due) < due
                     for each in shown.document['leases']):
                 break
             time.sleep(_PAUSE)
+
+    def _deploy_in_windows(self) -> None:
+        """Deploy nodes that nobody has in windows that have begun."""
+        free = [node['uuid'] for node in self._read(
+            '/v1/nodes?provision_state=available&associated=False'
+            '&fields=uuid,lessee', 'nodes') if node['lessee'] is None]
+        for node in free[:_DEPLOYED]:
+            operators.deploy_in_a_window(self._operator, node)
+
+    def _line_up(self) -> None:
+        """Have a tenant wait for the node of another lease, which is ended."""
+        before, behind = self._holders[:2]
+        had = before.have_ahead()
+        if had is not None:
+            path, start, node = had
+            paths = behind.line_up(start, node, True)
+            before.end([path])
+            behind.follow(paths)
 
     def _have_each(self, act: Callable[[tenants.Tenant], None]) -> None:
         """Have all holders do something, while nothing fails."""

@@ -19,6 +19,7 @@ import collections
 from collections.abc import Iterable
 import datetime
 import threading
+import time
 from typing import Any
 
 from tests.processes import enrolled
@@ -122,12 +123,19 @@ class Operator:
                          + booked.document['maintenance']['uuid'])
 
     def _try_at_start(self, node: str, start: datetime.datetime) -> None:
-        """Deploy a node whose window begins, before Ironic knows of it."""
+        """Deploy a node whose window begins, before Ironic knows of it.
+
+        Half of the time that is because somebody has cleared it again.
+        """
         left = (start - datetime.datetime.now(datetime.UTC)).total_seconds()
         # NOTE: the checker allows for clocks that are a second apart.
         self._asker.wait(left + 1.2, left + 1.5)
         path = f'/v1/nodes/{node}/states/provision'
+        clears = self._asker.choice.random() < 0.5
         for _ in range(_AT_START):
+            if clears:
+                self._asker.ask('operate-maintenance', 'DELETE',
+                                f'/v1/nodes/{node}/maintenance')
             if self._asker.ask('deploy', 'PUT', path,
                                {'target': 'active'}).status == 202:
                 self._insist('undeploy', 'PUT', path, {'target': 'deleted'})
@@ -256,6 +264,29 @@ def bring_back(asker: exchange.Asker, node: dict[str, Any],
         asker.ask('bring-back', 'PUT',
                   f'/v1/nodes/{node["uuid"]}/states/provision',
                   {'target': target})
+
+
+def deploy_in_a_window(asker: exchange.Asker, node: str) -> None:
+    """Deploy a node in its window, once its maintenance has been cleared.
+
+    :param node: a node that nobody has.
+    """
+    now = datetime.datetime.now(datetime.UTC)
+    booked = asker.ask('book', 'POST', '/v1/maintenances', {
+        'name': f'storm-{asker.uuid()[:8]}', 'nodes': [node],
+        'starts_at': now.isoformat(),
+        'ends_at': (now + datetime.timedelta(seconds=30)).isoformat()})
+    if booked.status != 201:
+        return
+    # NOTE: the checker allows for clocks that are a second apart.
+    time.sleep(1.5)
+    path = f'/v1/nodes/{node}'
+    for _ in range(_AT_START):
+        asker.ask('operate-maintenance', 'DELETE', f'{path}/maintenance')
+        asker.ask('deploy', 'PUT', f'{path}/states/provision',
+                  {'target': 'active'})
+    asker.ask('end-window', 'DELETE', '/v1/maintenances/'
+              + booked.document['maintenance']['uuid'])
 
 
 def _owner(project: str | None) -> list[dict[str, Any]]:

@@ -36,6 +36,10 @@ _FAR_AHEAD = (3600.0, 3600.0 * 24 * 30)
 _LASTS = 600
 #: How many of these are asked for at once.
 _AT_ONCE = 6
+#: How long, in seconds, a lease lasts that may not start late.
+_LONG = 60
+#: How many nodes are asked for until one can be had.
+_NODES_TRIED = 4
 #: How long, in seconds, others are let line up behind one of them.
 _OTHERS = (2.0, 5.0)
 
@@ -235,26 +239,59 @@ class Tenant:
         """
         theirs = self._had_by_another() if self._choice.random() < 0.5 else (
             None)
-        start, node = theirs or (
-            self._far_ahead(), self._choice.choice(list(self._nodes)))
-        others = [_of_class(self._nodes[node])] * (
-            self._mix.of_class.get(self._nodes[node], 0))
-        before = ([_this(node)] if not theirs else
-                  others if self._choice.random() < 0.5 else [])
-        paths = [f'/v1/leases/{lease["id"]}' for lease in (
+        if theirs is not None:
+            self.follow(self.line_up(*theirs, self._choice.random() < 0.5))
+            return
+        had = self.have_ahead()
+        if had is not None:
+            path, start, node = had
+            queued = self.line_up(start, node)
+            self._ahead.append((start, node))
+            self._asker.wait(*_OTHERS)
+            self.end([path])
+            self.follow(queued)
+
+    def have_ahead(self) -> tuple[str, datetime.datetime, str] | None:
+        """Lease a node far ahead.
+
+        :returns: the path of the lease, its start and the node.
+        """
+        for node in self._choice.sample(list(self._nodes), _NODES_TRIED):
+            start = self._far_ahead()
+            lease = self._insist('lease', 'POST', '/v1/leases', self._lasting(
+                start, _this(node)), 'lease', self._asker.uuid())
+            if lease is not None:
+                return f'/v1/leases/{lease["id"]}', start, node
+        return None
+
+    def line_up(self, start: datetime.datetime, node: str,
+                full: bool = False) -> list[str]:
+        """Ask for a node that another lease has then, to wait for its end.
+
+        :param full: whether this one has as much as it may have by then.
+        :returns: the paths of all leases that were made.
+        """
+        kind = self._nodes[node]
+        others = [_of_class(kind)] * self._mix.of_class.get(kind, 0)
+        return [f'/v1/leases/{lease["id"]}' for lease in (
             self._insist('lease', 'POST', '/v1/leases', self._lasting(
                 start, wanted, **queue), 'lease', self._asker.uuid())
             for wanted, queue in (
-                *((each, {}) for each in before),
-                (_this(node), {'on_refusal': 'queue'}))) if lease is not None]
-        if paths and not theirs:
-            self._ahead.append((start, node))
-            self._asker.wait(*_OTHERS)
-            self._insist_gone('end-lease', paths.pop(0))
+                # NOTE: first, since nothing waits that may not start as asked.
+                (_this(node), {'on_refusal': 'queue'}),
+                *((each, {}) for each in (others if full else ()))))
+            if lease is not None]
+
+    def follow(self, paths: Sequence[str]) -> None:
+        """Look whether leases are planned again, and end them."""
         for _ in range(_RETRIES if paths else 0):
             if not self._asker.wait(0.5, 2):
                 break
             self._asker.ask('audit', 'GET', '/v1/leases?limit=1000')
+        self.end(paths)
+
+    def end(self, paths: Sequence[str]) -> None:
+        """End leases."""
         for path in paths:
             self._insist_gone('end-lease', path)
 
@@ -308,15 +345,22 @@ class Tenant:
             _, reservation, node = had
             acting.Holder(self._asker, node, reservation, self._owns).act()
 
-    def wait_for_a_node(self) -> None:
-        """Ask for two leases of one node, the second after the first."""
-        node = self._choice.choice(list(self._nodes))
-        start = datetime.datetime.now(datetime.UTC) + datetime.timedelta(
-            seconds=_SOON)
-        for _ in range(2):
-            self._insist('lease', 'POST', '/v1/leases', self._lasting(
-                start, _this(node), 2 * _SOON, on_refusal='queue'), 'lease',
-                self._asker.uuid())
+    def wait_for_a_node(self) -> bool:
+        """Ask for two leases of one node, the second after the first.
+
+        The second lasts for longer than it may be late; a node that another
+        one has is passed over.
+
+        :returns: whether it has both.
+        """
+        for node in self._choice.sample(list(self._nodes), _NODES_TRIED):
+            start = datetime.datetime.now(datetime.UTC) + datetime.timedelta(
+                seconds=_SOON)
+            if all(self._insist('lease', 'POST', '/v1/leases', self._lasting(
+                    start, _this(node), seconds, on_refusal='queue'), 'lease',
+                    self._asker.uuid()) for seconds in (2 * _SOON, _LONG)):
+                return True
+        return False
 
     def _have_a_node(self, end: datetime.datetime
                      ) -> tuple[str, str, str] | None:
