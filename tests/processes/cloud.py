@@ -379,7 +379,7 @@ class Cloud(fixtures.Fixture):
                       'claim_ttl': self.times.claim},
             'leases': {'claim_ttl': self.times.claim, 'max_backoff': 2,
                        'tenant_properties': _PROPERTIES,
-                       'workers': 4,
+                       'workers': 4, 'queue_interval': 1,
                        'hosts': 'all' if self.all_hosts else 'opened',
                        'no_show_after': _by_class(self.mix.no_show),
                        'max_hosts_per_class': _by_class(self.mix.of_class),
