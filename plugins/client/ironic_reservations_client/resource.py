@@ -27,7 +27,6 @@ import contextlib
 from typing import Any
 from typing import ClassVar
 from typing import Generic
-from typing import Protocol
 from typing import TypeVar
 from urllib import parse
 
@@ -38,6 +37,7 @@ from ironicclient.v1 import client as ironic_client
 from ironic_reservations_client import errors
 from ironic_reservations_client import fields
 from ironic_reservations_client import session
+from ironic_reservations_client import transport
 
 _PAGE = 1000
 
@@ -61,33 +61,6 @@ class Resource(base.Resource):
 _R = TypeVar('_R', bound=Resource)
 
 
-class Transport(Protocol):
-    """The way in which a library sends requests."""
-
-    def send(self, method: str, path: str, **given: Any) -> tuple[Any, Any]:
-        """Return the response of the library, and its decoded body.
-
-        :param path: the path below ``/v1``.
-        :param given: ``body``, ``params`` and ``headers``.
-        """
-
-    def made(self, manager: Any, found: Any) -> Any:
-        """Return a resource in the class that users of the library expect."""
-
-
-class _Ironic:
-    """Requests through python-ironicclient."""
-
-    def __init__(self, api: session.ReservationSession) -> None:
-        self._api = api
-
-    def send(self, method: str, path: str, **given: Any) -> tuple[Any, Any]:
-        return self._api.json_request(method, f'/v1{path}', **given)
-
-    def made(self, manager: Any, found: Any) -> Any:
-        return manager.resource_class(manager, found, loaded=True)
-
-
 class Manager(Generic[_R]):
     """The requests for resources of one kind.
 
@@ -104,14 +77,14 @@ class Manager(Generic[_R]):
     def __init__(self, client: ironic_client.Client,
                  endpoint: str | None = None,
                  version: str | None = None) -> None:
-        self._transport: Transport = _Ironic(session.ReservationSession(
-            client.http_client, version, endpoint, self.describes.of_leases))
+        self._transport: transport.Transport = session.Ironic(
+            client.http_client, endpoint, self.describes.of_leases, version)
 
     @classmethod
-    def over(cls, transport: Transport) -> Any:
+    def over(cls, other: transport.Transport) -> Any:
         """Return a manager that sends its requests over another transport."""
         made = cls.__new__(cls)
-        made._transport = transport
+        made._transport = other
         return made
 
     @property

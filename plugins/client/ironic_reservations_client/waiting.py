@@ -49,7 +49,7 @@ def until_free(attempt: Callable[[], _T], timeout: float,
                clock: Callable[[], float] = time.monotonic) -> _T:
     """Try to reserve until a node is free or the time is up.
 
-    :param attempt: makes one request; its exceptions have a ``code``.
+    :param attempt: makes one request.
     :param timeout: in seconds; 0 waits for ever, like ``--wait`` in the other
         commands for bare metal.
     :raises: the exception of the last attempt; it is raised at once unless no
@@ -60,10 +60,9 @@ def until_free(attempt: Callable[[], _T], timeout: float,
     while True:
         try:
             return attempt()
-        except Exception as error:
+        except refusal.Refused as refused:
             left = deadline - clock()
-            if (getattr(error, 'code', None) != refusal.NO_NODE_AVAILABLE
-                    or left <= 0):
+            if refused.code != refusal.NO_NODE_AVAILABLE or left <= 0:
                 raise
         # Jitter, since the callers that wait for the same node were often
         # started by the same script at the same second.
