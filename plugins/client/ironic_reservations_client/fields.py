@@ -163,6 +163,11 @@ class Resource:
                                      for name, value in given.items())
                 if value is not None}
 
+    def content(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of a resource, and those beside it in an answer."""
+        beside = {**answer}
+        return {**beside.pop(self.name, {}), **beside}
+
     def columns(self, shown: Shown) -> tuple[str, ...]:
         """Return the names of the fields that have a column in an output."""
         return tuple(field.name for field in self.fields

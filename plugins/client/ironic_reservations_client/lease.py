@@ -49,10 +49,6 @@ class Lease(resource.Resource):
 
     describes = resources.LEASE
 
-    def __init__(self, manager: Any, info: dict[str, Any],
-                 loaded: bool = False) -> None:
-        super().__init__(manager, with_moves(info), loaded)
-
     @property
     def node_uuids(self) -> list[str]:
         """The nodes that are promised, by their UUIDs."""
@@ -251,9 +247,3 @@ def _node_uuids(info: Mapping[str, Any]) -> builtins.list[str]:
 def over(lease: Lease) -> bool:
     """Return whether a lease is over."""
     return lease.status in lease_payload.OVER
-
-
-def with_moves(info: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the lease and the moves in an answer as one object."""
-    return {**info.get('lease', info),
-            **{key: info[key] for key in ('moves',) if key in info}}

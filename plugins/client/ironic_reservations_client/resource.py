@@ -50,10 +50,6 @@ class Resource(base.Resource):
 
     describes: ClassVar[fields.Resource]
 
-    def __init__(self, manager: Any, info: dict[str, Any],
-                 loaded: bool = False) -> None:
-        super().__init__(manager, info.get(self.describes.name, info), loaded)
-
     def __repr__(self) -> str:
         return f'<{type(self).__name__} {self._info}>'
 
@@ -98,7 +94,7 @@ class Manager(Generic[_R]):
 
     def _ask(self, method: str, path: str, **given: Any) -> Any:
         _response, found = self._transport.send(method, path, **given)
-        return self._transport.made(self, found)
+        return self._transport.made(self, self.describes.content(found))
 
     def _asked_once(self, query: Mapping[str, Any]) -> Any:
         """Return a resource without an identifier, if the service has it."""

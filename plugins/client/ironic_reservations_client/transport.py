@@ -72,4 +72,7 @@ class Transport(abc.ABC):
 
     @abc.abstractmethod
     def made(self, manager: Any, found: Any) -> Any:
-        """Return a resource in the class that users of the library expect."""
+        """Return a resource in the class that users of the library expect.
+
+        :param found: its fields.
+        """

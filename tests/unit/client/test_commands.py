@@ -29,12 +29,15 @@ from ironic_reservations import errors as api_errors
 from ironic_reservations_client import errors
 from ironic_reservations_client import fields
 from ironic_reservations_client import lease
+from ironic_reservations_client import nodes
 from ironic_reservations_client import resources
+from ironic_reservations_client.osc import host as host_commands
 from ironic_reservations_client.osc import host_import
 from ironic_reservations_client.osc import lease as leases_osc
 from ironic_reservations_client.osc import limits
 from ironic_reservations_client.osc import reservation
 from ironic_reservations_client.osc import usage
+from ironic_reservations_client.sdk import leases
 from tests.unit.client import base
 from tests.unit.client import fake
 from tests.unit.client import zones
@@ -147,6 +150,13 @@ class CommandsTest(base.ClientTestCase):
             self.assertIn('has no nodes: use the UUIDs', str(error))
         self.assertEqual(self.one, self.create(self.one)['node_uuid'])
 
+    def test_the_standalone_service_shows_leases_of_many_nodes(self):
+        """From 16 nodes on, its 404 for the list of nodes was an error."""
+        self.service.has_nodes = False
+        for number in (15, 16):
+            self.assertEqual({}, nodes.read(
+                self.ironic(), [str(each) for each in range(number)]))
+
     def test_the_standalone_service_opens_hosts_by_name(self):
         """It knows the names of nodes, which the command cannot look up."""
         self.service.has_nodes = False
@@ -166,6 +176,16 @@ class CommandsTest(base.ClientTestCase):
         self.assertEqual(2, counts['hosts_already'])
         self.assertIn('1 node was a host already and keeps its properties: '
                       'two. Use "reservation host set', told.getvalue())
+
+    def test_a_property_with_the_name_of_the_resource(self):
+        """It was taken for the host, and no host was listed."""
+        host = {name: None for name in resources.HOST.columns(
+            fields.Shown.LONG) if name != 'properties'}
+        self.service.hosts = [{**host, 'id': '1', 'name': 'one', 'host': 'h'}]
+        row, = self.json_of(host_commands.ListHosts, '--long')
+        self.assertEqual({'host': 'h'}, row['properties'])
+        found, = leases.hosts(self.connection())
+        self.assertEqual('h', found['host'])
 
     def test_create_for_a_flavor(self):
         """The flavor is as the command of the compute service prints it."""
@@ -233,13 +253,13 @@ class CommandsTest(base.ClientTestCase):
 
     def test_leases_sort_like_reservations(self):
         """The option was said to be ambiguous."""
-        leases = [{**dict.fromkeys(resources.LEASE.columns(
+        rows = [{**dict.fromkeys(resources.LEASE.columns(
             fields.Shown.LONG)), 'id': name, 'name': name,
             'reservations': []} for name in 'abc']
         self.useFixture(fixtures.MonkeyPatch(
             'ironic_reservations_client.lease.LeaseManager._list',
             lambda *args, **more: [lease.Lease(None, each, loaded=True)
-                                   for each in leases]))
+                                   for each in rows]))
         self.assertEqual('cba', ''.join(
             row['name'] for row in self.json_of(
                 leases_osc.ListLeases, '--sort', 'status,name:desc')))

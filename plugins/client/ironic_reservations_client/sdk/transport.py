@@ -45,10 +45,9 @@ class OpenStack(transport.Transport):
 
     def made(self, manager: Any, found: Any) -> Any:
         """Return a resource of openstacksdk, or a dictionary."""
-        info = found.get(manager.describes.name, found)
         if self._kind is None:
-            return info
-        made: Any = self._kind.existing(**info)
+            return found
+        made: Any = self._kind.existing(**found)
         if 'moves' in found:
             made.moves = found['moves']
         return made
