@@ -18,7 +18,6 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import datetime
 from typing import Any
-from urllib import parse
 
 from ironic_reservations_client import resource
 from ironic_reservations_client import resources
@@ -46,9 +45,9 @@ class CalendarManager(resource.Manager[Calendar]):
     resource_class = Calendar
 
     def get(self, start: times.Instant | str | None = None,
-             end: times.Instant | str | None = None,
-             resource_classes: Iterable[str] = (), rows: bool = False,
-             tag: str | None = None) -> Any:
+            end: times.Instant | str | None = None,
+            resource_classes: Iterable[str] = (), rows: bool = False,
+            tag: str | None = None) -> Any:
         """Return a window of the calendar, with all of its hosts.
 
         :param start: the start of the window; by default the present hour.
@@ -82,13 +81,11 @@ class CalendarManager(resource.Manager[Calendar]):
         return made
 
 
-def next_query(page: Mapping[str, Any]
-               ) -> list[tuple[str, str]] | None:
+def next_query(page: Mapping[str, Any]) -> list[tuple[str, str]] | None:
     """Return the query for the page that follows a page."""
     for link in page.get('links', ()):
         if link['rel'] == 'next':
-            return parse.parse_qsl(parse.urlsplit(link['href']).query,
-                                   keep_blank_values=True)
+            return resource.query_of(link['href'])
     return None
 
 

@@ -69,7 +69,6 @@ class Field:
     :ivar name: the name in JSON.
     :ivar python: the name in Python; by default the same.
     :ivar sdk: the attribute in openstacksdk; by default the name.
-    :ivar since: the first version of the API that has it.
     :ivar title: the title of its column; by default the name.
     :ivar option: the option of the commands; by default derived from the name.
     :ivar metavar: the metavar of the option; by default derived from the
@@ -87,7 +86,6 @@ class Field:
     _: dataclasses.KW_ONLY
     python: str = ''
     sdk: str = ''
-    since: str = '1.0'
     title: str = ''
     option: str = ''
     metavar: str = ''
@@ -129,8 +127,9 @@ class Resource:
     :ivar path: the path of the list of resources, below ``/v1``.
     :ivar key: the field that identifies a resource.
     :ivar of_leases: whether requests name the version of leases as well.
-    :ivar since: the first version of the API that has it.
-    :ivar lacking: a sentence about the function that older services lack.
+    :ivar since: the first version of the API that has it, if older services
+        lack it.
+    :ivar lacking: a sentence about the function that they lack.
     """
 
     name: str
@@ -140,7 +139,7 @@ class Resource:
     _: dataclasses.KW_ONLY
     key: str = 'uuid'
     of_leases: bool = False
-    since: str = '1.0'
+    since: str = ''
     lacking: str = ''
 
     def field(self, python: str) -> Field:
@@ -164,7 +163,7 @@ class Resource:
                 if value is not None}
 
     def content(self, answer: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields of a resource, and those beside it in an answer."""
+        """Return the fields in an answer, and those beside the resource."""
         beside = {**answer}
         return {**beside.pop(self.name, {}), **beside}
 

@@ -21,6 +21,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import contextlib
 import datetime
+import itertools
 from typing import Any
 
 from ironicclient import exc
@@ -201,7 +202,7 @@ class LeaseManager(resource.Collection[Lease]):
 
     def _wait(self, lease_id: str, timeout: float,
               done: Callable[[Lease], bool]) -> Lease:
-        for _ in waiting.polls(timeout, _POLL):
+        for _ in waiting.polls(timeout, itertools.repeat(_POLL)):
             found = self.get(lease_id)
             if done(found):
                 return found

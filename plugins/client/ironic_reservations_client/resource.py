@@ -161,8 +161,7 @@ class Collection(Manager[_R]):
             following = page.get('next')
             if not (following and pages) or most and len(found) >= most:
                 return found[:most or None]
-            asked = dict(parse.parse_qsl(parse.urlsplit(following).query,
-                                         keep_blank_values=True))
+            asked = dict(query_of(following))
             if len(kept) < len(sent) and 'limit' in asked:
                 # The pages of a service that does not filter need not be
                 # as small as the result.
@@ -190,3 +189,11 @@ class Collection(Manager[_R]):
                 f'{", ".join(getattr(each, key) for each in chosen)}. Use the '
                 f'{"UUID" if key == "uuid" else key} of one of them.')
         return chosen[0]
+
+
+def query_of(link: str) -> list[tuple[str, str]]:
+    """Return the query of a link to another page.
+
+    Its path is not used: the service may have another one here.
+    """
+    return parse.parse_qsl(parse.urlsplit(link).query, keep_blank_values=True)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import types
 from typing import Any
 from unittest import mock
 
@@ -239,8 +240,8 @@ class WaitTest(_Managed):
         # Each reading of the clock is a second after the previous one.
         pauses, seconds = [], itertools.count()
         self.useFixture(fixtures.MockPatchObject(
-            waiting.until_free, '__defaults__',
-            (pauses.append, seconds.__next__)))
+            waiting, 'time', types.SimpleNamespace(
+                sleep=pauses.append, monotonic=seconds.__next__)))
         error = self.assertRaises(
             errors.Conflict, self.manager.create, base.INSTANCE,
             [self.one], wait=3)

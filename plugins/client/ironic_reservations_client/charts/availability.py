@@ -171,12 +171,8 @@ def lowest(spans: Sequence[Mapping[str, Any]],
     """
     free: list[int | None] = [None] * scale.columns
     for span in spans:
-        begin, end = _start(span), times.parsed(span['end_date'])
-        last = scale.column(end)
-        if scale.edge(last) >= end and last:
-            # A span that ends where a column begins is not in it.
-            last -= 1
-        for column in range(scale.column(begin), last + 1):
+        for column in scale.between(_start(span),
+                                    times.parsed(span['end_date'])):
             before = free[column]
             free[column] = (span['free'] if before is None
                             else min(before, span['free']))
