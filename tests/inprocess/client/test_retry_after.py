@@ -24,7 +24,6 @@ from typing import Any
 import uuid
 from wsgiref import simple_server
 
-from ironicclient import client as ironic_client
 from ironicclient import exc
 import testtools
 
@@ -33,6 +32,7 @@ from ironic_reservations.api import dialects
 from ironic_reservations.api import wsgi
 from ironic_reservations.api.middleware import errors as api_errors
 from ironic_reservations.guard import refusals
+from tests import clients
 
 _Answers = Callable[[errors.ReservationError, wsgi.Environ], wsgi.Answer]
 _NODE = str(uuid.uuid4())
@@ -71,9 +71,9 @@ class RetryAfterTest(testtools.TestCase):
         self.addCleanup(thread.join)
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
-        self.client = ironic_client.get_client(
-            '1', endpoint=f'http://127.0.0.1:{server.server_port}',
-            os_ironic_api_version='1.95', max_retries=1, retry_interval=0)
+        self.client = clients.ironic(
+            f'http://127.0.0.1:{server.server_port}', max_retries=1,
+            retry_interval=0)
 
     def _serve(self, environ: wsgi.Environ,
                start_response: Any) -> Iterable[bytes]:
