@@ -91,33 +91,33 @@ def next_query(page: Mapping[str, Any]) -> list[tuple[str, str]] | None:
 
 def add_page(whole: dict[str, Any], page: Mapping[str, Any]) -> None:
     """Add the hosts of a page; the indexes of leases differ between pages."""
-    known = {lease['id']: place for place, lease
-             in enumerate(whole['leases']) if lease['id'] is not None}
-    places, windows = {-1: -1}, {-1: -1}
-    for place, lease in enumerate(page['leases']):
-        if lease['id'] not in known:
-            # Leases that the caller may not see have no id, so each of
-            # them counts as another lease.
-            whole['leases'].append(lease)
-            places[place] = len(whole['leases']) - 1
-        else:
-            places[place] = known[lease['id']]
-    there = {each['uuid']: place for place, each
-             in enumerate(whole.get('maintenances', ()))}
-    for place, window in enumerate(page.get('maintenances', ())):
-        if window['uuid'] not in there:
-            there[window['uuid']] = len(whole['maintenances'])
-            whole['maintenances'].append(window)
-        windows[place] = there[window['uuid']]
+    leases = _joined(whole['leases'], page['leases'], 'id')
+    windows = _joined(whole.get('maintenances', []),
+                      page.get('maintenances', ()), 'uuid')
     whole['hosts'].extend(
         {**host, 'bookings': [
-            [start, end, had, places[lease], amount]
+            [start, end, had, leases[lease], amount]
             for start, end, had, lease, amount in host['bookings']],
          **({} if 'maintenances' not in host else {'maintenances': [
              [start, end, under_way, windows[window]]
              for start, end, under_way, window in host['maintenances']]})}
         for host in page['hosts'])
     whole['links'] = []
+
+
+def _joined(whole: list[dict[str, Any]], page: Iterable[dict[str, Any]],
+            key: str) -> dict[int, int]:
+    """Add the objects of a page; return their indexes by those in the page."""
+    known = {each[key]: place for place, each in enumerate(whole)}
+    places = {-1: -1}
+    for place, each in enumerate(page):
+        # Leases that the caller may not see have no id, so each of them
+        # counts as another lease.
+        if each[key] is None or each[key] not in known:
+            known[each[key]] = len(whole)
+            whole.append(each)
+        places[place] = known[each[key]]
+    return places
 
 
 def moment(found: Mapping[str, Any], second: int) -> datetime.datetime:

@@ -125,7 +125,7 @@ class Resource:
     :ivar name: the name of the kind, and the key of one resource in an answer.
     :ivar plural: the key of a list of resources in an answer.
     :ivar path: the path of the list of resources, below ``/v1``.
-    :ivar key: the field that identifies a resource.
+    :ivar fields: the fields; the first one identifies a resource.
     :ivar of_leases: whether requests name the version of leases as well.
     :ivar since: the first version of the API that has it, if older services
         lack it.
@@ -137,7 +137,6 @@ class Resource:
     path: str
     fields: tuple[Field, ...]
     _: dataclasses.KW_ONLY
-    key: str = 'uuid'
     of_leases: bool = False
     since: str = ''
     lacking: str = ''

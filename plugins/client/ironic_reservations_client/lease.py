@@ -25,7 +25,6 @@ import itertools
 from typing import Any
 
 from ironicclient import exc
-from oslo_utils import uuidutils
 
 from ironic_reservations_client import lease_payload
 from ironic_reservations_client import payload
@@ -129,10 +128,8 @@ class LeaseManager(resource.Collection[Lease]):
         :raises NotFound: no lease with that id or name is visible.
         :raises ironicclient.exc.CommandError: several leases have that name.
         """
-        if uuidutils.is_uuid_like(ident):
-            return self.get(ident)
-        return self._named(
-            ident, self.list(name=ident), over, 'lease',
+        return self._find(
+            ident, lambda: self.list(name=ident), over, 'lease',
             ' that you may see. "reservation lease list" lists your leases.')
 
     def change(self, lease_id: str, *, dry_run: bool = False,

@@ -33,6 +33,7 @@ from urllib import parse
 from ironicclient import exc
 from ironicclient.common import base
 from ironicclient.v1 import client as ironic_client
+from oslo_utils import uuidutils
 
 from ironic_reservations_client import errors
 from ironic_reservations_client import fields
@@ -167,10 +168,11 @@ class Collection(Manager[_R]):
                 # as small as the result.
                 asked['limit'] = str(_PAGE)
 
-    def _named(self, name: str, every: Iterable[_R],
-               over: Callable[[_R], bool], thing: str, remark: str) -> _R:
-        """Return the only resource with a name.
+    def _find(self, ident: str, every: Callable[[], Iterable[_R]],
+              over: Callable[[_R], bool], thing: str, remark: str) -> _R:
+        """Return the resource with an identifier, or the only one with a name.
 
+        :param every: returns the resources among which a name is looked up.
         :param over: returns whether a resource has ended; its name may be used
             again then.
         :param thing: the name of the kind in sentences.
@@ -178,14 +180,16 @@ class Collection(Manager[_R]):
         :raises NotFound: no resource has the name.
         :raises ironicclient.exc.CommandError: several resources have the name.
         """
-        found = [each for each in every if each.name == name]
+        if uuidutils.is_uuid_like(ident):
+            return self.get(ident)
+        found = [each for each in every() if each.name == ident]
         chosen = [each for each in found if not over(each)] or found
         if not chosen:
-            raise exc.NotFound(f'There is no {thing} {name!r}{remark}')
+            raise exc.NotFound(f'There is no {thing} {ident!r}{remark}')
         if len(chosen) > 1:
-            key = self.describes.key
+            key = self.describes.fields[0].name
             raise exc.CommandError(
-                f'{len(chosen)} {thing}s have the name {name!r}: '
+                f'{len(chosen)} {thing}s have the name {ident!r}: '
                 f'{", ".join(getattr(each, key) for each in chosen)}. Use the '
                 f'{"UUID" if key == "uuid" else key} of one of them.')
         return chosen[0]

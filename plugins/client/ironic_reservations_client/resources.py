@@ -101,8 +101,7 @@ PART = Resource('reservation', 'reservations', '', (
           create=f'File with the output of {_PRINTED} for that flavor, or - '
                  'for the standard input.'),
     Field('affinity', Kind.FLAG, create='All instances on one host.',
-          opposite=('--anti-affinity', 'All instances on different hosts.'))),
-    of_leases=True)
+          opposite=('--anti-affinity', 'All instances on different hosts.'))))
 
 LEASE = Resource('lease', 'leases', '/leases', (
     Field('id', shown=Shown.ALWAYS),
@@ -152,7 +151,7 @@ LEASE = Resource('lease', 'leases', '/leases', (
     Field('user_id'),
     Field('created_at', Kind.INSTANT),
     Field('updated_at', Kind.INSTANT),
-    Field('moves', Kind.OBJECT)), key='id', of_leases=True)
+    Field('moves', Kind.OBJECT)), of_leases=True)
 
 #: The filters of the list of leases.
 LEASE_FILTER = Resource('filter', '', '', (
@@ -192,7 +191,7 @@ HOST = Resource('host', 'hosts', '/os-hosts', (
     Field('hypervisor_version', Kind.NUMBER),
     Field('service_name'),
     Field('availability_zone'),
-    Field('trust_id')), key='id', of_leases=True)
+    Field('trust_id')), of_leases=True)
 
 MAINTENANCE = Resource('maintenance', 'maintenances', '/maintenances', (
     Field('uuid', shown=Shown.ALWAYS),
@@ -261,7 +260,6 @@ AVAILABILITY = Resource('availability', '', '/availability', (
     Field('slots', Kind.NUMBER),
     Field('resource_class'),
     Field('resource_properties'),
-    Field('classes', Kind.OBJECTS),
     Field('earliest', Kind.INSTANT)), of_leases=True)
 
 #: The same.

@@ -32,15 +32,17 @@ UNKNOWN = '11111111-2222-4333-8444-555555555555'
 
 
 class ClientTestCase(testtools.TestCase):
-    """A fake service, without traces in the user's home."""
+    """A fake service with two nodes, without traces in the user's home."""
 
     def setUp(self) -> None:
-        """Start the service."""
+        """Start the service, and enroll the nodes."""
         super().setUp()
         self.useFixture(clients.Cache())
         self.useFixture(fixtures.MonkeyPatch(
             f'{waiting.__name__}.FIRST_PAUSE', 0.01))
         self.service = self.useFixture(fake.FakeService())
+        self.one = self.service.node('one')
+        self.two = self.service.node('two')
 
     def ironic(self, endpoint: str | None = None,
                **options: Any) -> v1_client.Client:

@@ -46,20 +46,15 @@ from tests.unit.client import zones
 class CommandsTest(base.ClientTestCase):
     """The typed words, the sent requests and the output."""
 
-    def setUp(self) -> None:
-        """Enroll two nodes."""
-        super().setUp()
-        self.one = self.service.node('one')
-        self.two = self.service.node('two')
-
     def run_command(self, command: type, *args: str,
                     out: io.StringIO | None = None, **ironic: str) -> str:
-        """Run a command, and return its output."""
-        out = out or io.StringIO()
+        """Run a command, and return its output; ``told`` has its errors."""
+        out, self.told = out or io.StringIO(), io.StringIO()
         app = types.SimpleNamespace(
             stdout=out, client_manager=types.SimpleNamespace(
                 baremetal=self.ironic(**ironic)))
-        with contextlib.redirect_stdout(out):
+        with (contextlib.redirect_stdout(out),
+              contextlib.redirect_stderr(self.told)):
             instance = command(app, None)
             parser = instance.get_parser('baremetal reservation')
             instance.run(parser.parse_args(args))
@@ -169,13 +164,12 @@ class CommandsTest(base.ClientTestCase):
         self.service.hosts = [
             {'id': '1', 'name': 'one', 'node_uuid': self.one, 'rack': 'r1'},
             {'id': '2', 'name': 'two', 'node_uuid': self.two, 'rack': 'r2'}]
-        told = io.StringIO()
-        with contextlib.redirect_stderr(told):
-            counts = self.json_of(host_import.ImportHosts, 'one', 'two',
-                                  '--property', 'rack=r1')
+        counts = self.json_of(host_import.ImportHosts, 'one', 'two',
+                              '--property', 'rack=r1')
         self.assertEqual(2, counts['hosts_already'])
         self.assertIn('1 node was a host already and keeps its properties: '
-                      'two. Use "reservation host set', told.getvalue())
+                      'two. Use "reservation host set',
+                      self.told.getvalue())
 
     def test_a_property_with_the_name_of_the_resource(self):
         """It was taken for the host, and no host was listed."""
@@ -446,22 +440,19 @@ class CommandsTest(base.ClientTestCase):
                      '--ttl', '60')
         self.assertEqual([{'op': 'replace', 'path': '/ttl', 'value': 60}],
                          self.service.sent('PATCH')[-1]['body'])
-        with contextlib.redirect_stderr(io.StringIO()):
-            self.assertRaises(SystemExit, self.run_command,
-                              reservation.RenewReservation, held['uuid'])
+        self.assertRaises(SystemExit, self.run_command,
+                          reservation.RenewReservation, held['uuid'])
 
     def test_deploy(self):
         """The node is active; programs can parse the output."""
         held = self.create('one', '--instance', base.INSTANCE)
-        told = io.StringIO()
-        with contextlib.redirect_stderr(told):
-            shown = self.json_of(
-                reservation.DeployReservation, held['uuid'], '--wait', '10',
-                '--config-drive', '{"meta_data": {"a": 1}}',
-                '--deploy-steps', '[{"step": "x"}]')
+        shown = self.json_of(
+            reservation.DeployReservation, held['uuid'], '--wait', '10',
+            '--config-drive', '{"meta_data": {"a": 1}}',
+            '--deploy-steps', '[{"step": "x"}]')
         self.assertEqual(self.one, shown['node_uuid'])
         self.assertEqual('active', shown['provision_state'])
-        self.assertIn('Waiting', told.getvalue())
+        self.assertIn('Waiting', self.told.getvalue())
         put, = self.service.sent('PUT')
         self.assertEqual(
             (held['uuid'], {'meta_data': {'a': 1}}, [{'step': 'x'}]),
@@ -472,9 +463,8 @@ class CommandsTest(base.ClientTestCase):
         """Ironic refuses a second deploy of an active node."""
         held = self.create('one')
         for _ in range(2):
-            with contextlib.redirect_stderr(io.StringIO()):
-                shown = self.json_of(reservation.DeployReservation,
-                                     held['uuid'], '--wait', '10')
+            shown = self.json_of(reservation.DeployReservation,
+                                 held['uuid'], '--wait', '10')
             self.assertEqual('active', shown['provision_state'])
         self.assertEqual(1, len(self.service.sent('PUT')))
 

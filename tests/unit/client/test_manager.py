@@ -35,7 +35,7 @@ from tests.unit.client import fake
 
 
 class _Managed(base.ClientTestCase):
-    """Two nodes, and a client.
+    """A client.
 
     :cvar options: of the Ironic client.
     """
@@ -44,8 +44,6 @@ class _Managed(base.ClientTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.one = self.service.node('one')
-        self.two = self.service.node('two')
         self.manager = reservation.ReservationManager(
             self.ironic(**self.options))
 
@@ -303,11 +301,10 @@ class VersionTest(base.ClientTestCase):
     def test_the_ironic_client_is_left_as_it_was(self):
         """Its own requests contain no header of ours."""
         client = self.ironic()
-        node = self.service.node('one')
         manager = reservation.ReservationManager(client)
-        held = manager.create(base.INSTANCE, [node])
+        held = manager.create(base.INSTANCE, [self.one])
         manager.deploy(held.uuid)
-        client.node.get(node)
+        client.node.get(self.one)
         self.assertIsNone(self.service.requests[-1]['version'])
         self.assertIsNone(self.service.requests[-1]['proof'])
 
