@@ -21,29 +21,18 @@ from __future__ import annotations
 
 import json
 import re
-import socketserver
-import threading
 from typing import Any
 from urllib import parse
 import uuid
-from wsgiref import simple_server
 
 import fixtures
 
 from ironic_reservations import errors
 from ironic_reservations import faults
 from ironic_reservations_client import versions
+from tests import listening
 
 STARTED = '2030-01-01T00:00:00+00:00'
-
-
-class _Server(socketserver.ThreadingMixIn, simple_server.WSGIServer):
-    daemon_threads = True
-
-
-class _Quiet(simple_server.WSGIRequestHandler):
-    def log_message(self, *args: Any) -> None:
-        """Keep the output of the tests clean."""
 
 
 class FakeService(fixtures.Fixture):
@@ -73,15 +62,8 @@ class FakeService(fixtures.Fixture):
         self.locked = 0
         self.promised = 24.0
         self.project: str | None = 'red'
-        server = simple_server.make_server(
-            '127.0.0.1', 0, self._application, _Server, _Quiet)
-        self.url = f'http://127.0.0.1:{server.server_port}{self.prefix}'
-        thread = threading.Thread(
-            target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
-        self.addCleanup(thread.join)
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
+        self.url = self.useFixture(
+            listening.Listening(self._application)).url + self.prefix
 
     def node(self, name: str) -> str:
         """Enroll a node, and return its UUID."""
