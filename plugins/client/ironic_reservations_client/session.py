@@ -29,6 +29,7 @@ from requests import structures
 from ironic_reservations_client import errors
 from ironic_reservations_client import refusal
 from ironic_reservations_client import transport
+from ironic_reservations_client import versions
 
 _RETRIABLE = (exc.Conflict, exc.ServiceUnavailable, exc.ConnectionRefused,
               ksa_exceptions.RetriableConnectionFailure)
@@ -134,12 +135,13 @@ class Ironic(transport.Transport):
                  of_leases: bool, version: str | None) -> None:
         super().__init__(original.additional_headers, of_leases, version)
         self._api = ReservationSession(original, endpoint)
+        self._api.additional_headers.pop(versions.HEADER, None)
 
     def _send(self, method: str, path: str, **given: Any) -> tuple[Any, Any]:
-        self._api.additional_headers.update(self._version_header())
-        # A copy, since the session writes its headers into the mapping
-        # and a second try with another version must not find them there.
-        given['headers'] = dict(given.get('headers') or {})
+        # A new mapping, since the session writes its headers into it and a
+        # second try with another version must not find them there.
+        given['headers'] = {**given.get('headers', {}),
+                            **self._version_header()}
         return self._api.json_request(method, f'/v1{path}', **given)
 
     def made(self, manager: Any, found: Any) -> Any:
