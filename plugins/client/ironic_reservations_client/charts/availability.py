@@ -169,14 +169,12 @@ def lowest(spans: Sequence[Mapping[str, Any]],
 
     :param spans: one after the other, without gaps.
     """
-    free: list[int | None] = [None] * scale.columns
+    free: dict[int, int] = {}
     for span in spans:
         for column in scale.between(_start(span),
                                     times.parsed(span['end_date'])):
-            before = free[column]
-            free[column] = (span['free'] if before is None
-                            else min(before, span['free']))
-    return [each or 0 for each in free]
+            free[column] = min(free.get(column, span['free']), span['free'])
+    return [free.get(column, 0) for column in range(scale.columns)]
 
 
 def _start(span: Mapping[str, Any]) -> Any:
