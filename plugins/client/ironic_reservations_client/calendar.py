@@ -18,7 +18,6 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import datetime
 from typing import Any
-from urllib import parse
 
 from ironic_reservations_client import resource
 from ironic_reservations_client import resources
@@ -46,9 +45,9 @@ class CalendarManager(resource.Manager[Calendar]):
     resource_class = Calendar
 
     def get(self, start: times.Instant | str | None = None,
-             end: times.Instant | str | None = None,
-             resource_classes: Iterable[str] = (), rows: bool = False,
-             tag: str | None = None) -> Any:
+            end: times.Instant | str | None = None,
+            resource_classes: Iterable[str] = (), rows: bool = False,
+            tag: str | None = None) -> Any:
         """Return a window of the calendar, with all of its hosts.
 
         :param start: the start of the window; by default the present hour.
@@ -82,45 +81,43 @@ class CalendarManager(resource.Manager[Calendar]):
         return made
 
 
-def next_query(page: Mapping[str, Any]
-               ) -> list[tuple[str, str]] | None:
+def next_query(page: Mapping[str, Any]) -> list[tuple[str, str]] | None:
     """Return the query for the page that follows a page."""
     for link in page.get('links', ()):
         if link['rel'] == 'next':
-            return parse.parse_qsl(parse.urlsplit(link['href']).query,
-                                   keep_blank_values=True)
+            return resource.query_of(link['href'])
     return None
 
 
 def add_page(whole: dict[str, Any], page: Mapping[str, Any]) -> None:
     """Add the hosts of a page; the indexes of leases differ between pages."""
-    known = {lease['id']: place for place, lease
-             in enumerate(whole['leases']) if lease['id'] is not None}
-    places, windows = {-1: -1}, {-1: -1}
-    for place, lease in enumerate(page['leases']):
-        if lease['id'] not in known:
-            # Leases that the caller may not see have no id, so each of
-            # them counts as another lease.
-            whole['leases'].append(lease)
-            places[place] = len(whole['leases']) - 1
-        else:
-            places[place] = known[lease['id']]
-    there = {each['uuid']: place for place, each
-             in enumerate(whole.get('maintenances', ()))}
-    for place, window in enumerate(page.get('maintenances', ())):
-        if window['uuid'] not in there:
-            there[window['uuid']] = len(whole['maintenances'])
-            whole['maintenances'].append(window)
-        windows[place] = there[window['uuid']]
+    leases = _joined(whole['leases'], page['leases'], 'id')
+    windows = _joined(whole.get('maintenances', []),
+                      page.get('maintenances', ()), 'uuid')
     whole['hosts'].extend(
         {**host, 'bookings': [
-            [start, end, had, places[lease], amount]
+            [start, end, had, leases[lease], amount]
             for start, end, had, lease, amount in host['bookings']],
          **({} if 'maintenances' not in host else {'maintenances': [
              [start, end, under_way, windows[window]]
              for start, end, under_way, window in host['maintenances']]})}
         for host in page['hosts'])
     whole['links'] = []
+
+
+def _joined(whole: list[dict[str, Any]], page: Iterable[dict[str, Any]],
+            key: str) -> dict[int, int]:
+    """Add the objects of a page; return their indexes by those in the page."""
+    known = {each[key]: place for place, each in enumerate(whole)}
+    places = {-1: -1}
+    for place, each in enumerate(page):
+        # Leases that the caller may not see have no id, so each of them
+        # counts as another lease.
+        if each[key] is None or each[key] not in known:
+            known[each[key]] = len(whole)
+            whole.append(each)
+        places[place] = known[each[key]]
+    return places
 
 
 def moment(found: Mapping[str, Any], second: int) -> datetime.datetime:

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
+import itertools
 from typing import Any
 
 from ironicclient import exc
@@ -164,16 +165,14 @@ class Deployment:
             if node is not None and node.provision_state in BEGUN:
                 continue
             try:
-                self._ask(ident, proof, wanted)
+                reservation.deploy_node(
+                    reservation.with_proof(self._client, proof), ident,
+                    wanted.instance_info, wanted.configdrive,
+                    wanted.deploysteps)
                 asked.append(ident)
             except exc.ClientException as error:
                 self.failures[ident] = str(error)
         self._read(asked)
-
-    def _ask(self, ident: str, proof: str, wanted: Wanted) -> None:
-        reservation.deploy_node(
-            reservation.with_proof(self._client, proof), ident,
-            wanted.instance_info, wanted.configdrive, wanted.deploysteps)
 
     def wait(self, timeout: float,
              report: Callable[[Deployment], None]) -> None:
@@ -185,7 +184,7 @@ class Deployment:
         :raises ironicclient.exc.StateTransitionTimeout: the time is up.
         """
         left: list[str] = []
-        for _ in waiting.polls(timeout, _POLL):
+        for _ in waiting.polls(timeout, itertools.repeat(_POLL)):
             self._read(left)
             for ident in left:
                 self._judge(ident)

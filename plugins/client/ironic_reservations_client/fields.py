@@ -69,7 +69,6 @@ class Field:
     :ivar name: the name in JSON.
     :ivar python: the name in Python; by default the same.
     :ivar sdk: the attribute in openstacksdk; by default the name.
-    :ivar since: the first version of the API that has it.
     :ivar title: the title of its column; by default the name.
     :ivar option: the option of the commands; by default derived from the name.
     :ivar metavar: the metavar of the option; by default derived from the
@@ -87,7 +86,6 @@ class Field:
     _: dataclasses.KW_ONLY
     python: str = ''
     sdk: str = ''
-    since: str = '1.0'
     title: str = ''
     option: str = ''
     metavar: str = ''
@@ -127,10 +125,11 @@ class Resource:
     :ivar name: the name of the kind, and the key of one resource in an answer.
     :ivar plural: the key of a list of resources in an answer.
     :ivar path: the path of the list of resources, below ``/v1``.
-    :ivar key: the field that identifies a resource.
+    :ivar fields: the fields; the first one identifies a resource.
     :ivar of_leases: whether requests name the version of leases as well.
-    :ivar since: the first version of the API that has it.
-    :ivar lacking: a sentence about the function that older services lack.
+    :ivar since: the first version of the API that has it, if older services
+        lack it.
+    :ivar lacking: a sentence about the function that they lack.
     """
 
     name: str
@@ -138,9 +137,8 @@ class Resource:
     path: str
     fields: tuple[Field, ...]
     _: dataclasses.KW_ONLY
-    key: str = 'uuid'
     of_leases: bool = False
-    since: str = '1.0'
+    since: str = ''
     lacking: str = ''
 
     def field(self, python: str) -> Field:
@@ -162,6 +160,11 @@ class Resource:
                 for field, value in ((self.field(name), value)
                                      for name, value in given.items())
                 if value is not None}
+
+    def content(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields in an answer, and those beside the resource."""
+        beside = {**answer}
+        return {**beside.pop(self.name, {}), **beside}
 
     def columns(self, shown: Shown) -> tuple[str, ...]:
         """Return the names of the fields that have a column in an output."""

@@ -21,10 +21,10 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import contextlib
 import datetime
+import itertools
 from typing import Any
 
 from ironicclient import exc
-from oslo_utils import uuidutils
 
 from ironic_reservations_client import lease_payload
 from ironic_reservations_client import payload
@@ -48,10 +48,6 @@ class Lease(resource.Resource):
     """
 
     describes = resources.LEASE
-
-    def __init__(self, manager: Any, info: dict[str, Any],
-                 loaded: bool = False) -> None:
-        super().__init__(manager, with_moves(info), loaded)
 
     @property
     def node_uuids(self) -> list[str]:
@@ -132,10 +128,8 @@ class LeaseManager(resource.Collection[Lease]):
         :raises NotFound: no lease with that id or name is visible.
         :raises ironicclient.exc.CommandError: several leases have that name.
         """
-        if uuidutils.is_uuid_like(ident):
-            return self.get(ident)
-        return self._named(
-            ident, self.list(name=ident), over, 'lease',
+        return self._find(
+            ident, lambda: self.list(name=ident), over, 'lease',
             ' that you may see. "reservation lease list" lists your leases.')
 
     def change(self, lease_id: str, *, dry_run: bool = False,
@@ -205,7 +199,7 @@ class LeaseManager(resource.Collection[Lease]):
 
     def _wait(self, lease_id: str, timeout: float,
               done: Callable[[Lease], bool]) -> Lease:
-        for _ in waiting.polls(timeout, _POLL):
+        for _ in waiting.polls(timeout, itertools.repeat(_POLL)):
             found = self.get(lease_id)
             if done(found):
                 return found
@@ -251,9 +245,3 @@ def _node_uuids(info: Mapping[str, Any]) -> builtins.list[str]:
 def over(lease: Lease) -> bool:
     """Return whether a lease is over."""
     return lease.status in lease_payload.OVER
-
-
-def with_moves(info: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the lease and the moves in an answer as one object."""
-    return {**info.get('lease', info),
-            **{key: info[key] for key in ('moves',) if key in info}}

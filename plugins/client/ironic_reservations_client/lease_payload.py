@@ -26,7 +26,8 @@ from ironic_reservations_client import times
 VERSION = 'reservation 1.0'
 #: The states of leases to which nothing is promised any more.
 OVER = ('TERMINATING', 'TERMINATED', 'DELETING', 'ERROR')
-_SIZES = ('vcpus', 'memory_mb', 'disk_gb')
+#: The fields of the size of an instance.
+SIZES = ('vcpus', 'memory_mb', 'disk_gb')
 
 
 def hosts(least: int = 1, most: int | None = None,
@@ -67,7 +68,7 @@ def instances(amount: int, *, resource_class: str | None = None,
         resource_properties=requirement_text.properties(
             conditions, resource_class, traits), **size)
     if not body.keys() & {'flavor_id', 'flavor'}:
-        body = {**dict.fromkeys(_SIZES, 0), **body,
+        body = {**dict.fromkeys(SIZES, 0), **body,
                 'resource_type': 'virtual:instance'}
     return {'affinity': None, **body}
 

@@ -19,8 +19,6 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
 
-from oslo_utils import uuidutils
-
 from ironic_reservations_client import payload
 from ironic_reservations_client import requirement_text
 from ironic_reservations_client import resource
@@ -106,9 +104,7 @@ class MaintenanceManager(resource.Collection[Maintenance]):
         :raises NotFound: there is no such window.
         :raises ironicclient.exc.CommandError: several windows have that name.
         """
-        if uuidutils.is_uuid_like(ident):
-            return self.get(ident)
-        return self._named(
-            ident, self.list(), lambda each: each.state == 'over',
+        return self._find(
+            ident, self.list, lambda each: each.state == 'over',
             'maintenance window',
             '. "reservation maintenance list" lists the windows.')

@@ -39,16 +39,22 @@ def read(client: Any, uuids: Collection[str],
     """
     if len(uuids) >= _MANY:
         wanted = set(uuids)
-        return {node.uuid: node
-                for node in client.node.list(limit=0, fields=[*fields])
-                if node.uuid in wanted}
+        with _unseen():
+            return {node.uuid: node
+                    for node in client.node.list(limit=0, fields=[*fields])
+                    if node.uuid in wanted}
     found = {}
     for uuid in uuids:
-        # A member sees the nodes of a lease in Ironic from its start on only,
-        # as their lessee.
-        with contextlib.suppress(exc.NotFound, exc.Forbidden):
+        with _unseen():
             found[uuid] = client.node.get(uuid, fields=[*fields])
     return found
+
+
+def _unseen() -> contextlib.AbstractContextManager[None]:
+    """Ignore that Ironic does not show nodes, or that there is no Ironic."""
+    # A member sees the nodes of a lease in Ironic from its start on only, as
+    # their lessee.
+    return contextlib.suppress(exc.NotFound, exc.Forbidden)
 
 
 def names(client: Any, uuids: Collection[str]) -> dict[str, str]:

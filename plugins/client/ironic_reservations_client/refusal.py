@@ -94,10 +94,14 @@ class Refusal:
         return self.sentence
 
 
-class Refused:
-    """The base class of errors with a refusal."""
+class Refused(Exception):
+    """The base class of errors with a refusal.
+
+    :ivar response: the response of the library.
+    """
 
     refusal: Refusal
+    response: Any
 
     @property
     def code(self) -> str:

@@ -181,8 +181,8 @@ class ReservationManager(resource.Collection[Reservation]):
             during the wait.
         """
         reservation = (self.get(reservation_id) if node is None else
-                       Reservation(self, {'uuid': reservation_id,
-                                          'node_uuid': node}, loaded=True))
+                       self._transport.made(self, {'uuid': reservation_id,
+                                                   'node_uuid': node}))
         nodes = with_proof(self._ironic, reservation.uuid)
         deploy_node(nodes, reservation.node_uuid, instance_info, configdrive,
                     deploysteps)

@@ -27,17 +27,18 @@ import contextlib
 from typing import Any
 from typing import ClassVar
 from typing import Generic
-from typing import Protocol
 from typing import TypeVar
 from urllib import parse
 
 from ironicclient import exc
 from ironicclient.common import base
 from ironicclient.v1 import client as ironic_client
+from oslo_utils import uuidutils
 
 from ironic_reservations_client import errors
 from ironic_reservations_client import fields
 from ironic_reservations_client import session
+from ironic_reservations_client import transport
 
 _PAGE = 1000
 
@@ -50,42 +51,11 @@ class Resource(base.Resource):
 
     describes: ClassVar[fields.Resource]
 
-    def __init__(self, manager: Any, info: dict[str, Any],
-                 loaded: bool = False) -> None:
-        super().__init__(manager, info.get(self.describes.name, info), loaded)
-
     def __repr__(self) -> str:
         return f'<{type(self).__name__} {self._info}>'
 
 
 _R = TypeVar('_R', bound=Resource)
-
-
-class Transport(Protocol):
-    """The way in which a library sends requests."""
-
-    def send(self, method: str, path: str, **given: Any) -> tuple[Any, Any]:
-        """Return the response of the library, and its decoded body.
-
-        :param path: the path below ``/v1``.
-        :param given: ``body``, ``params`` and ``headers``.
-        """
-
-    def made(self, manager: Any, found: Any) -> Any:
-        """Return a resource in the class that users of the library expect."""
-
-
-class _Ironic:
-    """Requests through python-ironicclient."""
-
-    def __init__(self, api: session.ReservationSession) -> None:
-        self._api = api
-
-    def send(self, method: str, path: str, **given: Any) -> tuple[Any, Any]:
-        return self._api.json_request(method, f'/v1{path}', **given)
-
-    def made(self, manager: Any, found: Any) -> Any:
-        return manager.resource_class(manager, found, loaded=True)
 
 
 class Manager(Generic[_R]):
@@ -104,14 +74,14 @@ class Manager(Generic[_R]):
     def __init__(self, client: ironic_client.Client,
                  endpoint: str | None = None,
                  version: str | None = None) -> None:
-        self._transport: Transport = _Ironic(session.ReservationSession(
-            client.http_client, version, endpoint, self.describes.of_leases))
+        self._transport: transport.Transport = session.Ironic(
+            client.http_client, endpoint, self.describes.of_leases, version)
 
     @classmethod
-    def over(cls, transport: Transport) -> Any:
+    def over(cls, other: transport.Transport) -> Any:
         """Return a manager that sends its requests over another transport."""
         made = cls.__new__(cls)
-        made._transport = transport
+        made._transport = other
         return made
 
     @property
@@ -125,7 +95,7 @@ class Manager(Generic[_R]):
 
     def _ask(self, method: str, path: str, **given: Any) -> Any:
         _response, found = self._transport.send(method, path, **given)
-        return self._transport.made(self, found)
+        return self._transport.made(self, self.describes.content(found))
 
     def _asked_once(self, query: Mapping[str, Any]) -> Any:
         """Return a resource without an identifier, if the service has it."""
@@ -192,17 +162,17 @@ class Collection(Manager[_R]):
             following = page.get('next')
             if not (following and pages) or most and len(found) >= most:
                 return found[:most or None]
-            asked = dict(parse.parse_qsl(parse.urlsplit(following).query,
-                                         keep_blank_values=True))
+            asked = dict(query_of(following))
             if len(kept) < len(sent) and 'limit' in asked:
                 # The pages of a service that does not filter need not be
                 # as small as the result.
                 asked['limit'] = str(_PAGE)
 
-    def _named(self, name: str, every: Iterable[_R],
-               over: Callable[[_R], bool], thing: str, remark: str) -> _R:
-        """Return the only resource with a name.
+    def _find(self, ident: str, every: Callable[[], Iterable[_R]],
+              over: Callable[[_R], bool], thing: str, remark: str) -> _R:
+        """Return the resource with an identifier, or the only one with a name.
 
+        :param every: returns the resources among which a name is looked up.
         :param over: returns whether a resource has ended; its name may be used
             again then.
         :param thing: the name of the kind in sentences.
@@ -210,14 +180,24 @@ class Collection(Manager[_R]):
         :raises NotFound: no resource has the name.
         :raises ironicclient.exc.CommandError: several resources have the name.
         """
-        found = [each for each in every if each.name == name]
+        if uuidutils.is_uuid_like(ident):
+            return self.get(ident)
+        found = [each for each in every() if each.name == ident]
         chosen = [each for each in found if not over(each)] or found
         if not chosen:
-            raise exc.NotFound(f'There is no {thing} {name!r}{remark}')
+            raise exc.NotFound(f'There is no {thing} {ident!r}{remark}')
         if len(chosen) > 1:
-            key = self.describes.key
+            key = self.describes.fields[0].name
             raise exc.CommandError(
-                f'{len(chosen)} {thing}s have the name {name!r}: '
+                f'{len(chosen)} {thing}s have the name {ident!r}: '
                 f'{", ".join(getattr(each, key) for each in chosen)}. Use the '
                 f'{"UUID" if key == "uuid" else key} of one of them.')
         return chosen[0]
+
+
+def query_of(link: str) -> list[tuple[str, str]]:
+    """Return the query of a link to another page.
+
+    Its path is not used: the service may have another one here.
+    """
+    return parse.parse_qsl(parse.urlsplit(link).query, keep_blank_values=True)

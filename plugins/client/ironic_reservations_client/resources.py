@@ -31,9 +31,9 @@ _TTL = ('Time from now until the reservation expires: seconds, or a duration '
 _EXPIRES = f'Time at which the reservation expires: {_SHORT_TIME}.'
 _MADE = (Field('created_at', Kind.INSTANT, Shown.LONG),
          Field('updated_at', Kind.INSTANT, Shown.LONG))
-_WAITING = (Field('since', Kind.INSTANT, since='1.21'),
-            Field('until', Kind.INSTANT), Field('latest', Kind.INSTANT))
-_NODE = (Field('lent_until', Kind.INSTANT, since='1.17'),)
+_WAITING = (Field('since', Kind.INSTANT), Field('until', Kind.INSTANT),
+            Field('latest', Kind.INSTANT))
+_NODE = (Field('lent_until', Kind.INSTANT),)
 
 RESERVATION = Resource('reservation', 'reservations', '/reservations', (
     Field('uuid', shown=Shown.ALWAYS, sdk='id', metavar='<uuid>',
@@ -48,26 +48,23 @@ RESERVATION = Resource('reservation', 'reservations', '/reservations', (
           create='UUID of the instance that the node is for. A second request '
                  'for the same instance returns the same reservation. Default '
                  'is a new random UUID.'),
-    Field('state', shown=Shown.ALWAYS, since='1.1'),
-    Field('expires_at', Kind.INSTANT, Shown.ALWAYS, since='1.1',
+    Field('state', shown=Shown.ALWAYS),
+    Field('expires_at', Kind.INSTANT, Shown.ALWAYS,
           create=_EXPIRES, change=_EXPIRES),
     *_MADE,
-    Field('project_id', shown=Shown.LONG, since='1.4'),
-    Field('user_id', shown=Shown.LONG, since='1.4'),
-    Field('suspended', Kind.FLAG, Shown.LONG, sdk='is_suspended',
-          since='1.6'),
-    Field('suspended_reason', shown=Shown.LONG, since='1.6'),
-    Field('links', Kind.OBJECTS, since='1.3'),
-    Field('ttl', Kind.PLAIN_SECONDS, metavar='<seconds>', since='1.1',
-          answered=False,
+    Field('project_id', shown=Shown.LONG),
+    Field('user_id', shown=Shown.LONG),
+    Field('suspended', Kind.FLAG, Shown.LONG, sdk='is_suspended'),
+    Field('suspended_reason', shown=Shown.LONG),
+    Field('links', Kind.OBJECTS),
+    Field('ttl', Kind.PLAIN_SECONDS, metavar='<seconds>', answered=False,
           create=f'{_TTL} {_BY_SERVICE}', change=_TTL),
-    Field('resource_class', since='1.2', answered=False,
+    Field('resource_class', answered=False,
           create='Only nodes of this resource class.'),
-    Field('traits', Kind.TEXTS, option='--trait', since='1.2',
-          answered=False,
+    Field('traits', Kind.TEXTS, option='--trait', answered=False,
           create=f'Only nodes with this trait. {_MANY}'),
     Field('flavor', Kind.FLAVOR, option='--flavor-file', metavar='<file>',
-          since='1.5', answered=False,
+          answered=False,
           create='Only nodes that match a flavor of Nova: a file with the '
                  f'output of {_PRINTED}, or - for the standard input. Cannot '
                  'be used with --resource-class or --trait.')))
@@ -104,8 +101,7 @@ PART = Resource('reservation', 'reservations', '', (
           create=f'File with the output of {_PRINTED} for that flavor, or - '
                  'for the standard input.'),
     Field('affinity', Kind.FLAG, create='All instances on one host.',
-          opposite=('--anti-affinity', 'All instances on different hosts.'))),
-    of_leases=True)
+          opposite=('--anti-affinity', 'All instances on different hosts.'))))
 
 LEASE = Resource('lease', 'leases', '/leases', (
     Field('id', shown=Shown.ALWAYS),
@@ -125,8 +121,8 @@ LEASE = Resource('lease', 'leases', '/leases', (
           answered=False,
           create='Time of the notification that the end is near. '
                  f'{_BY_SERVICE}'),
-    Field('degraded_reason', since='1.6'),
-    Field('between', Kind.WINDOW, since='1.8',
+    Field('degraded_reason'),
+    Field('between', Kind.WINDOW,
           create='Window in which the lease may start and end, instead of '
                  'fixed dates; requires --duration. The lease is planned at '
                  'the earliest possible time, and may be moved within the '
@@ -134,19 +130,19 @@ LEASE = Resource('lease', 'leases', '/leases', (
           change='New window, within which the lease may be moved until it '
                  'is fixed. Dates that were set or are fixed are open '
                  'again.'),
-    Field('duration', Kind.SECONDS, since='1.8',
+    Field('duration', Kind.SECONDS,
           create=f'Duration of the lease: {_LENGTHS}.',
           change='New duration of a lease whose dates are open.'),
-    Field('fix_before', Kind.SECONDS, since='1.8',
+    Field('fix_before', Kind.SECONDS,
           create='Fix the dates of a lease with --between this time before '
                  f'its planned start. {_BY_SERVICE}',
           change='Fix the dates this time before the planned start, if they '
                  'are open.'),
-    Field('fixed', Kind.FLAG, sdk='is_fixed', since='1.8'),
-    Field('queued', Kind.FLAG, sdk='is_queued', since='1.12'),
-    Field('promised_start', Kind.INSTANT, since='1.12'),
-    Field('on_refusal', since='1.12', answered=False),
-    Field('priority', Kind.NUMBER, metavar='<priority>', since='1.12',
+    Field('fixed', Kind.FLAG, sdk='is_fixed'),
+    Field('queued', Kind.FLAG, sdk='is_queued'),
+    Field('promised_start', Kind.INSTANT),
+    Field('on_refusal', answered=False),
+    Field('priority', Kind.NUMBER, metavar='<priority>',
           create='Priority among queued leases, from 0 (default) to 100; the '
                  'highest comes first. Administrators only.'),
     Field('reservations', Kind.OBJECTS),
@@ -155,7 +151,7 @@ LEASE = Resource('lease', 'leases', '/leases', (
     Field('user_id'),
     Field('created_at', Kind.INSTANT),
     Field('updated_at', Kind.INSTANT),
-    Field('moves', Kind.OBJECT, since='1.15')), key='id', of_leases=True)
+    Field('moves', Kind.OBJECT)), of_leases=True)
 
 #: The filters of the list of leases.
 LEASE_FILTER = Resource('filter', '', '', (
@@ -170,8 +166,7 @@ LEASE_FILTER = Resource('filter', '', '', (
           create='Only list leases that end after this time.'),
     Field('to', Kind.INSTANT, python='until', option='--until',
           answered=False,
-          create='Only list leases that start before this time.')),
-    since='1.27')
+          create='Only list leases that start before this time.')))
 
 HOST = Resource('host', 'hosts', '/os-hosts', (
     Field('id', shown=Shown.ALWAYS),
@@ -196,7 +191,7 @@ HOST = Resource('host', 'hosts', '/os-hosts', (
     Field('hypervisor_version', Kind.NUMBER),
     Field('service_name'),
     Field('availability_zone'),
-    Field('trust_id')), key='id', of_leases=True)
+    Field('trust_id')), of_leases=True)
 
 MAINTENANCE = Resource('maintenance', 'maintenances', '/maintenances', (
     Field('uuid', shown=Shown.ALWAYS),
@@ -210,7 +205,7 @@ MAINTENANCE = Resource('maintenance', 'maintenances', '/maintenances', (
     Field('ends_at', Kind.INSTANT, Shown.ALWAYS, python='end',
           option='--end-date',
           create=f'End of the maintenance: {_SHORT_TIME}.'),
-    Field('duration', Kind.SECONDS, since='1.28', answered=False,
+    Field('duration', Kind.SECONDS, answered=False,
           create='Duration of the maintenance, for example 4h.'),
     Field('reason', shown=Shown.LONG, metavar='<reason>',
           create='Reason to show in Ironic. Default is the name.'),
@@ -228,7 +223,7 @@ MAINTENANCE = Resource('maintenance', 'maintenances', '/maintenances', (
     Field('resource_properties', answered=False),
     Field('bound', Kind.OBJECTS, Shown.ALONE),
     Field('moves', Kind.OBJECTS, Shown.ALONE),
-    Field('rescheduled', Kind.OBJECTS, Shown.ALONE, since='1.25'),
+    Field('rescheduled', Kind.OBJECTS, Shown.ALONE),
     Field('cannot_move', Kind.OBJECTS, Shown.ALONE),
     Field('accepted', Kind.FLAG),
     Field('reasons', Kind.OBJECTS)),
@@ -239,8 +234,7 @@ LIMITS = Resource('limits', '', '/limits', (
     Field('used', Kind.NUMBER, Shown.ALWAYS),
     Field('allowed', Kind.NUMBER, Shown.ALWAYS),
     Field('unit', shown=Shown.ALWAYS),
-    Field('resource_class', shown=Shown.ALWAYS, title='resource class',
-          since='1.13')),
+    Field('resource_class', shown=Shown.ALWAYS, title='resource class')),
     since='1.6', lacking='does not show limits: they')
 
 USAGE = Resource('usage', '', '/usage', (
@@ -263,10 +257,9 @@ AVAILABILITY = Resource('availability', '', '/availability', (
     Field('count', Kind.NUMBER, python='hosts'),
     Field('duration', Kind.SECONDS,
           create=f'Duration for --hosts: {_LENGTHS}.'),
-    Field('slots', Kind.NUMBER, since='1.7'),
+    Field('slots', Kind.NUMBER),
     Field('resource_class'),
     Field('resource_properties'),
-    Field('classes', Kind.OBJECTS),
     Field('earliest', Kind.INSTANT)), of_leases=True)
 
 #: The same.

@@ -24,10 +24,11 @@ from ironicclient.common import http
 from keystoneauth1 import exceptions as ksa_exceptions
 from keystoneauth1 import session as ksa_session
 import requests
+from requests import structures
 
 from ironic_reservations_client import errors
-from ironic_reservations_client import lease_payload
 from ironic_reservations_client import refusal
+from ironic_reservations_client import transport
 from ironic_reservations_client import versions
 
 _RETRIABLE = (exc.Conflict, exc.ServiceUnavailable, exc.ConnectionRefused,
@@ -47,11 +48,8 @@ class TwinSession(http.SessionClient):
         # not called, so that all settings of the original (credentials,
         # interface, region, the version agreed with Ironic) hold here too.
         vars(self).update(vars(original))
-        ours = {name.lower() for name in headers}
-        self.additional_headers = {
-            **{name: value
-               for name, value in original.additional_headers.items()
-               if name.lower() not in ours}, **headers}
+        self.additional_headers = structures.CaseInsensitiveDict(
+            {**original.additional_headers, **headers})
 
     def _http_request(self, url: str, method: str,
                       **kwargs: Any) -> requests.Response:
@@ -83,37 +81,19 @@ class TwinSession(http.SessionClient):
 
 
 class ReservationSession(TwinSession):
-    """A session that negotiates the version of the reservation API.
+    """A session for the reservation API.
 
     :param original: the session of an Ironic client.
-    :param version: the version to request; by default the newest one that the
-        client supports, or a lower one if the server is older.
     :param endpoint: the endpoint of the reservation API without ``/v1``; by
         default Ironic's API.
-    :param of_leases: whether to send the version of leases and hosts, too.
     """
 
-    version: str
-
     def __init__(self, original: http.SessionClient,
-                 version: str | None = None, endpoint: str | None = None,
-                 of_leases: bool = False) -> None:
+                 endpoint: str | None = None) -> None:
         super().__init__(original, {})
-        self._may_go_lower = version is None
-        self._beside = [lease_payload.VERSION] if of_leases else []
-        self._speak(version or versions.LATEST)
         if endpoint:
             self.endpoint_trimmed = http._trim_endpoint_api_version(endpoint)
             self.endpoint_override = self.endpoint_trimmed
-
-    def _speak(self, version: str) -> None:
-        self.version = version
-        beside = [self.additional_headers.pop(name)
-                  for name in list(self.additional_headers)
-                  if name.lower() == versions.HEADER.lower()]
-        self.additional_headers[versions.HEADER] = versions.header(
-            version, ', '.join([*beside, *self._beside]))
-        self._beside = []
 
     def negotiate_version(self, conn: ksa_session.Session,
                           resp: requests.Response | None) -> str:
@@ -132,22 +112,6 @@ class ReservationSession(TwinSession):
     def _request_once(self, url: str, method: str,
                       **kwargs: Any) -> requests.Response:
         try:
-            return self._asking(url, method, **kwargs)
-        except errors.NotAcceptable as error:
-            # A response with an error is false.
-            served = (None if error.response is None else
-                      versions.lower(error.response.headers, self.version))
-            if not self._may_go_lower or served is None:
-                raise
-        self._speak(served)
-        return self._asking(url, method, **kwargs)
-
-    def _asking(self, url: str, method: str,
-                **kwargs: Any) -> requests.Response:
-        # A copy, since the parent writes its headers into the mapping
-        # and a second try with another version must not find them there.
-        kwargs['headers'] = dict(kwargs.get('headers') or {})
-        try:
             return super()._request_once(url, method, **kwargs)
         except exc.NotFound as error:
             if isinstance(error, errors.Refused):
@@ -158,6 +122,31 @@ class ReservationSession(TwinSession):
                 'ask the operator whether the middleware "reservations" is '
                 'set in [api] middleware of ironic.conf.'
             ) from error
+
+
+class Ironic(transport.Transport):
+    """Sends requests with the session of an Ironic client.
+
+    :param original: the session of an Ironic client.
+    :param endpoint: as for :class:`ReservationSession`.
+    """
+
+    def __init__(self, original: http.SessionClient, endpoint: str | None,
+                 of_leases: bool, version: str | None) -> None:
+        super().__init__(original.additional_headers, of_leases, version)
+        self._api = ReservationSession(original, endpoint)
+        self._api.additional_headers.pop(versions.HEADER, None)
+
+    def _send(self, method: str, path: str, **given: Any) -> tuple[Any, Any]:
+        # A new mapping, since the session writes its headers into it and a
+        # second try with another version must not find them there.
+        given['headers'] = {**given.get('headers', {}),
+                            **self._version_header()}
+        return self._api.json_request(method, f'/v1{path}', **given)
+
+    def made(self, manager: Any, found: Any) -> Any:
+        """Return a resource of ironicclient."""
+        return manager.resource_class(manager, found, loaded=True)
 
 
 def _final(error: Exception) -> bool:

@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 import math
 import random
@@ -30,42 +31,43 @@ FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 10.0
 
 
-def polls(timeout: float, pause: float) -> Iterator[None]:
+def polls(timeout: float, pauses: Iterable[float]) -> Iterator[None]:
     """Yield at once and after each pause, until the time is up.
 
-    :param timeout: in seconds; 0 waits for ever.
-    """
-    deadline = time.monotonic() + timeout
-    while True:
-        yield
-        left = deadline - time.monotonic()
-        if timeout and left <= 0:
-            return
-        time.sleep(min(pause, left) if timeout else pause)
-
-
-def until_free(attempt: Callable[[], _T], timeout: float,
-               sleep: Callable[[float], object] = time.sleep,
-               clock: Callable[[], float] = time.monotonic) -> _T:
-    """Try to reserve until a node is free or the time is up.
-
-    :param attempt: makes one request; its exceptions have a ``code``.
     :param timeout: in seconds; 0 waits for ever, like ``--wait`` in the other
         commands for bare metal.
+    """
+    deadline = time.monotonic() + timeout if timeout else math.inf
+    for pause in pauses:
+        yield
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return
+        time.sleep(min(pause, left))
+
+
+def until_free(attempt: Callable[[], _T], timeout: float) -> _T:
+    """Try to reserve until a node is free or the time is up.
+
+    :param attempt: makes one request.
+    :param timeout: as for :func:`polls`.
     :raises: the exception of the last attempt; it is raised at once unless no
         node is free.
     """
-    deadline = clock() + timeout if timeout else math.inf
-    pause = FIRST_PAUSE
-    while True:
+    for _ in polls(timeout, _longer_and_longer()):
         try:
             return attempt()
-        except Exception as error:
-            left = deadline - clock()
-            if (getattr(error, 'code', None) != refusal.NO_NODE_AVAILABLE
-                    or left <= 0):
+        except refusal.Refused as error:
+            if error.code != refusal.NO_NODE_AVAILABLE:
                 raise
+            refused = error
+    raise refused
+
+
+def _longer_and_longer() -> Iterator[float]:
+    pause = FIRST_PAUSE
+    while True:
         # Jitter, since the callers that wait for the same node were often
         # started by the same script at the same second.
-        sleep(min(pause * random.uniform(0.75, 1.25), left))
+        yield pause * random.uniform(0.75, 1.25)
         pause = min(pause * 1.5, LONGEST_PAUSE)

@@ -12,6 +12,8 @@
 
 """Requests of a client of Blazar, on a cloud with a flavor."""
 
+from collections.abc import Iterator
+import re
 from typing import Any
 
 import testtools
@@ -20,23 +22,17 @@ from tests import small_nova
 from tests.inprocess.api import world
 
 
-class ClientCase(testtools.TestCase):
-    """Sends the requests of a document; later ones use earlier answers.
+class StoryCase(testtools.TestCase):
+    """Takes the steps of a document; later ones use earlier answers.
 
     :ivar kept: values of answers, by the names that stand for them.
     """
 
+    world: Any
+
     def setUp(self) -> None:
-        """Serve a Nova with a flavor, and no node yet."""
+        """Keep nothing yet."""
         super().setUp()
-        nova = self.useFixture(small_nova.SmallNova())
-        nova.flavor('3', 'bm.gold', 64, 262144, 2000, extra_specs={
-            'resources:CUSTOM_GOLD': '1', **{
-                f'resources:{name}': '0'
-                for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}})
-        self.world = self.useFixture(world.OpenWorld(
-            nova__enabled=True, placement__enabled=True,
-            nova__endpoint_override=nova.endpoint))
         self.kept: dict[str, str] = {}
 
     def add_node(self, number: int) -> Any:
@@ -45,15 +41,6 @@ class ClientCase(testtools.TestCase):
             name=f'compute-{number}', resource_class='gold', properties=(
                 ('cpus', '64'), ('cpu_arch', 'x86_64'),
                 ('local_gb', '2000'), ('memory_mb', '262144')))
-
-    def send(self, sends: Any, **environ: str) -> tuple[world.Answer, str]:
-        """Send a request; return the answer, and both as a text."""
-        method, path, *body = self.filled(sends)
-        answer = world.request(
-            self.world, method, path, *body, version=None, environ={
-                'HTTP_ACCEPT': 'application/json',
-                'HTTP_X_AUTH_TOKEN': 'unused', **environ})
-        return answer, f'{method} {path} {body}: {answer.body!r}'
 
     def keep(self, step: dict[str, Any], found: Any) -> None:
         """Keep values of an answer for later requests."""
@@ -73,3 +60,58 @@ class ClientCase(testtools.TestCase):
             for name, kept in self.kept.items():
                 value = value.replace(f'${name}', kept)
         return value
+
+
+class ClientCase(StoryCase):
+    """Sends the requests of a document."""
+
+    def setUp(self) -> None:
+        """Serve a Nova with a flavor, and no node yet."""
+        super().setUp()
+        nova = self.useFixture(small_nova.SmallNova())
+        add_flavor(nova)
+        self.world = self.useFixture(world.OpenWorld(
+            nova__enabled=True, placement__enabled=True,
+            nova__endpoint_override=nova.endpoint))
+
+    def send(self, sends: Any, **environ: str) -> tuple[world.Answer, str]:
+        """Send a request; return the answer, and both as a text."""
+        method, path, *body = self.filled(sends)
+        answer = world.request(
+            self.world, method, path, *body, version=None, environ={
+                'HTTP_ACCEPT': 'application/json',
+                'HTTP_X_AUTH_TOKEN': 'unused', **environ})
+        return answer, f'{method} {path} {body}: {answer.body!r}'
+
+
+def add_flavor(nova: small_nova.SmallNova) -> None:
+    """Add the flavor of the nodes."""
+    nova.flavor('3', 'bm.gold', 64, 262144, 2000, extra_specs={
+        'resources:CUSTOM_GOLD': '1', **{
+            f'resources:{name}': '0'
+            for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}})
+
+
+def differences(wanted: Any, got: Any, where: str = '') -> Iterator[str]:
+    """Yield the differences between an answer and its requirements.
+
+    The answer may have more fields.
+
+    :param wanted: ``/text/`` stands for what a regular expression finds.
+    """
+    if isinstance(wanted, dict) and isinstance(got, dict):
+        for key, value in wanted.items():
+            if key not in got:
+                yield f'{where}.{key} is missing'
+            else:
+                yield from differences(value, got[key], f'{where}.{key}')
+    elif isinstance(wanted, list) and isinstance(got, list) and (
+            len(wanted) == len(got)):
+        for index, value in enumerate(wanted):
+            yield from differences(value, got[index], f'{where}[{index}]')
+    elif isinstance(wanted, str) and isinstance(got, str) and (
+            wanted[:1] == wanted[-1:] == '/'):
+        if not re.search(wanted[1:-1], got):
+            yield f'{where} is {got!r}, which is not {wanted}'
+    elif wanted != got:
+        yield f'{where} is {got!r} and not {wanted!r}'

@@ -13,7 +13,6 @@
 """Requests of Blazar's public clients are accepted, or refused with a reason.
 """
 
-from collections.abc import Iterator
 import pathlib
 from typing import Any
 
@@ -60,21 +59,6 @@ class TestRequests(testscenarios.WithScenarios, blazar_client.ClientCase):
                 self.assertIn(step['says'], document['error_message'], told)
                 self.assertEqual(answer.status, document['error_code'], told)
             if 'has' in step:
-                self.assertEqual([], list(self.lacking(
+                self.assertEqual([], list(blazar_client.differences(
                     self.filled(step['has']), document)), told)
             self.keep(step, document)
-
-    def lacking(self, wanted: Any, found: Any,
-                where: str = '') -> Iterator[str]:
-        """Return the differences between an answer and its requirements."""
-        if isinstance(wanted, dict) and isinstance(found, dict):
-            for key, value in wanted.items():
-                yield from self.lacking(value, found.get(key),
-                                        f'{where}.{key}')
-        elif isinstance(wanted, list) and wanted and (
-                isinstance(found, list) and len(found) == len(wanted)):
-            for place, value in enumerate(wanted):
-                yield from self.lacking(value, found[place],
-                                        f'{where}[{place}]')
-        elif wanted != found:
-            yield f'{where} is {found!r}'

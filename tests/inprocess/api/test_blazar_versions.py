@@ -13,14 +13,13 @@
 """Versions are negotiated in the same way on all resources."""
 
 import fixtures
-from ironicclient import client as ironic_client
-import openstack
 
 from ironic_reservations.api import versions
 from ironic_reservations_client import host
 from ironic_reservations_client import lease
 from ironic_reservations_client import versions as client_versions
 from ironic_reservations_client.sdk import leases
+from tests import clients
 from tests.inprocess.api import asking
 from tests.inprocess.api import world
 from tests.inprocess.client import served
@@ -114,8 +113,7 @@ class TestNewerClient(VersionsCase):
 
     def test_goes_down_by_itself(self) -> None:
         """It gets the feature that it requests: a place in the queue."""
-        client = ironic_client.get_client(
-            '1', endpoint=self.http.url, os_ironic_api_version='1.95')
+        client = clients.ironic(self.http.url)
         made = lease.LeaseManager(client).post({
             'name': 'queued', 'start_date': '2050-01-01 10:00',
             'end_date': '2050-01-02 10:00', 'on_refusal': 'queue',
@@ -126,9 +124,7 @@ class TestNewerClient(VersionsCase):
 
     def test_openstacksdk_goes_down_by_itself(self) -> None:
         """openstacksdk negotiates in the same way."""
-        conn = openstack.connect(
-            load_yaml_config=False, load_envvars=False, auth_type='none',
-            endpoint=self.http.url)
+        conn = clients.openstacksdk(self.http.url)
         made = leases.post(conn, {
             'name': 'queued', 'start_date': '2050-01-01 10:00',
             'end_date': '2050-01-02 10:00', 'on_refusal': 'queue',

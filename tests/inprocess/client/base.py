@@ -37,6 +37,8 @@ TIMEOUT = 600
 _VARIES = re.compile(
     r'\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.]\d+)?'
     r'|(?:req-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}')
+RESERVATION = ('baremetal', 'reservation')
+LEASE = (*RESERVATION, 'lease')
 
 
 def masked(text: str) -> str:
@@ -67,18 +69,15 @@ class ClientTestCase(testtools.TestCase):
         cls.commands.mkdir()
         for name in loaded.NAMES:
             loaded.commands().write_client(cls.commands / name, name)
-        cls.environment = {
-            **{name: value for name, value in os.environ.items()
-               if not name.startswith(('OS_', 'IRONIC_'))},
-            'PATH': os.pathsep.join([
+        cls.environment = loaded.environment(
+            cls.folder, OS_AUTH_TYPE='none', OS_ENDPOINT=cls.ironic.url,
+            PATH=os.pathsep.join([
                 str(cls.commands),
                 str(pathlib.Path(sys.executable).parent),
                 os.environ['PATH']]),
-            'HOME': str(cls.folder), 'OS_AUTH_TYPE': 'none',
-            'OS_ENDPOINT': cls.ironic.url, 'NO_PROXY': '127.0.0.1',
-            'PYTHONPATH': os.pathsep.join(
+            PYTHONPATH=os.pathsep.join(
                 [str(cls.folder / 'plugin'),
-                 os.environ.get('PYTHONPATH', '')]).rstrip(os.pathsep)}
+                 os.environ.get('PYTHONPATH', '')]).rstrip(os.pathsep))
 
     @classmethod
     def install_plugin(cls) -> None:
@@ -135,3 +134,19 @@ class ClientTestCase(testtools.TestCase):
                 # NOTE: the oldest versions know no state "available".
                 'X-OpenStack-Ironic-API-Version': 'latest'}).json()[
                     'provision_state']
+
+
+class LeaseTestCase(ClientTestCase):
+    """Two hosts of a class of their own, and a name for a lease.
+
+    :ivar of_kind: the options that request the class.
+    """
+
+    def setUp(self) -> None:
+        """Open the hosts."""
+        super().setUp()
+        kind = f'class-{uuid.uuid4().hex[:8]}'
+        self.enrolled = self.nodes(2, resource_class=kind)
+        self.command(*RESERVATION, 'host', 'import', '--resource-class', kind)
+        self.of_kind = ('--resource-class', kind)
+        self.name = f'lease-{uuid.uuid4().hex[:8]}'

@@ -122,6 +122,16 @@ def commands() -> Commands:
     return Commands()
 
 
+def environment(home: str | os.PathLike[str], **more: str) -> dict[str, str]:
+    """Return an environment for commands, without settings of its user.
+
+    :param home: where no clouds.yaml of somebody's lies.
+    """
+    return {**{name: value for name, value in os.environ.items()
+               if not name.startswith(('OS_', 'IRONIC_'))},
+            'HOME': str(home), 'NO_PROXY': '127.0.0.1', **more}
+
+
 def main(descriptor: str) -> None:
     """Run what is asked for, until nobody can ask.
 

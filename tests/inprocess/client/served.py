@@ -16,13 +16,12 @@ import dataclasses
 import gzip
 import io
 import json
-import threading
 from typing import Any
 
-from cheroot import wsgi as cheroot_wsgi
 import fixtures
 
 from ironic_reservations.api import wsgi
+from tests import listening
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,13 +53,7 @@ class Served(fixtures.Fixture):
         self.exchanges: list[Exchange] = []
 
     def _setUp(self) -> None:
-        server = cheroot_wsgi.Server(('127.0.0.1', 0), self, numthreads=2)
-        server.prepare()
-        self.url = f'http://127.0.0.1:{server.bind_addr[1]}'
-        thread = threading.Thread(target=server.serve)
-        thread.start()
-        self.addCleanup(thread.join)
-        self.addCleanup(server.stop)
+        self.url = self.useFixture(listening.Listening(self)).url
 
     def __call__(self, environ: wsgi.Environ,
                  start_response: wsgi.StartResponse) -> Iterable[bytes]:

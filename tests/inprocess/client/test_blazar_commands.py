@@ -15,10 +15,7 @@ The stories beside this file say what each command sends, which is what it
 sends to Blazar, and what it must be told.
 """
 
-from collections.abc import Iterator
-import os
 import pathlib
-import re
 import shlex
 import subprocess
 import tempfile
@@ -28,11 +25,11 @@ from keystoneauth1 import discover
 from keystoneauth1 import session
 from keystoneauth1 import token_endpoint
 import requests
-import testtools
 import yaml
 
 from ironic_reservations.api import identity
 from tests import small_nova
+from tests.inprocess.api import blazar_client
 from tests.inprocess.api import world
 from tests.inprocess.client import base
 from tests.inprocess.client import loaded
@@ -41,46 +38,34 @@ from tests.inprocess.placement import in_memory
 
 _HERE = pathlib.Path(__file__).parent
 _TIMEOUT = 600
-_NODES = ('compute-1', 'compute-2', 'compute-3')
 
 
-class Story(testtools.TestCase):
-    """Runs the steps of a story, one after the other.
-
-    :ivar kept: what stands for $names in the steps.
-    """
+class Story(blazar_client.StoryCase):
+    """Runs the steps of a story, one after the other."""
 
     def setUp(self) -> None:
         super().setUp()
-        self.kept: dict[str, str] = {}
+        self.home = self.enterContext(tempfile.TemporaryDirectory())
         self.world = self.useFixture(world.World(
             identity.administrator, 'noauth', **self.options()))
-        for number, name in enumerate(_NODES, 1):
-            self.kept[f'node{number}'] = self.world.ironic.add(
-                name=name, resource_class='gold', properties=(
-                    ('cpus', '64'), ('cpu_arch', 'x86_64'),
-                    ('local_gb', '2000'), ('memory_mb', '262144'))).uuid
+        for number in (1, 2, 3):
+            self.kept[f'node{number}'] = self.add_node(number).uuid
         self.server = self.useFixture(served.Served(self.world))
 
     def options(self) -> dict[str, Any]:
         """Return options of the service, as ``group__name``."""
         return {}
 
-    def tell(self, story: str, *command: str, **environment: str) -> None:
+    def tell(self, story: str, *command: str) -> None:
         """Tell a story.
 
         :param command: what each step's arguments are given to.
         """
         steps = yaml.safe_load((_HERE / story).read_text())
-        # NOTE: not where a clouds.yaml of somebody's may lie.
-        home = self.enterContext(tempfile.TemporaryDirectory())
-        known = {name: value for name, value in os.environ.items()
-                 if not name.startswith('OS_')}
-        known.update(HOME=home, NO_PROXY='127.0.0.1', **environment)
         for step in steps:
             done = loaded.commands().run(
-                [*command, *shlex.split(self._filled(step['run']))], known,
-                _TIMEOUT, home)
+                [*command, *shlex.split(self.filled(step['run']))],
+                loaded.environment(self.home), _TIMEOUT, self.home)
             self._check(step, done, self.server.look())
 
     def tell_blazar(self, story: str) -> None:
@@ -99,7 +84,7 @@ class Story(testtools.TestCase):
                said: list[served.Exchange]) -> None:
         told = f'{step["run"]}\n{done.stdout}\n{done.stderr}\n{said}'
         self.assertEqual(
-            [self._filled(each) for each in step['sends']],
+            [self.filled(each) for each in step['sends']],
             [[each.method, each.path,
               *([] if each.body is None else [each.body]), each.status]
              for each in said], told)
@@ -110,49 +95,11 @@ class Story(testtools.TestCase):
             self.assertIn(fails, ' '.join(done.stderr.split()), told)
             self.assertNotIn('Traceback', done.stderr, told)
         if 'told' in step:
-            self.assertEqual([], list(differences(
-                self._filled(step['told']), said[-1].answer)), told)
+            self.assertEqual([], list(blazar_client.differences(
+                self.filled(step['told']), said[-1].answer)), told)
         for text in step.get('prints', ()):
-            self.assertIn(self._filled(text), done.stdout, told)
-        for name, path in step.get('keep', {}).items():
-            value: Any = said[-1].answer
-            for key in path:
-                value = value[key]
-            self.kept[name] = value
-
-    def _filled(self, value: Any) -> Any:
-        """Put what was kept where $names stand."""
-        if isinstance(value, dict):
-            return {key: self._filled(each) for key, each in value.items()}
-        if isinstance(value, list):
-            return [self._filled(each) for each in value]
-        if isinstance(value, str):
-            for name, kept in self.kept.items():
-                value = value.replace(f'${name}', kept)
-        return value
-
-
-def differences(wanted: Any, got: Any, where: str = '') -> Iterator[str]:
-    """Tell where an answer is not as wanted; it may say more.
-
-    :param wanted: ``/text/`` stands for what a regular expression finds.
-    """
-    if isinstance(wanted, dict) and isinstance(got, dict):
-        for key, value in wanted.items():
-            if key not in got:
-                yield f'{where}.{key} is missing'
-            else:
-                yield from differences(value, got[key], f'{where}.{key}')
-    elif isinstance(wanted, list) and isinstance(got, list) and (
-            len(wanted) == len(got)):
-        for index, value in enumerate(wanted):
-            yield from differences(value, got[index], f'{where}[{index}]')
-    elif isinstance(wanted, str) and isinstance(got, str) and (
-            wanted[:1] == wanted[-1:] == '/'):
-        if not re.search(wanted[1:-1], got):
-            yield f'{where} is {got!r}, which is not {wanted}'
-    elif wanted != got:
-        yield f'{where} is {got!r} and not {wanted!r}'
+            self.assertIn(self.filled(text), done.stdout, told)
+        self.keep(step, said[-1].answer if said else None)
 
 
 class TestCommands(Story):
@@ -180,7 +127,7 @@ class TestComputeHosts(Story):
     def options(self) -> dict[str, Any]:
         there = self.useFixture(in_memory.InMemory())
         nodes = in_memory.Nodes(there.client)
-        self.kept = {'uuid': nodes.add_host('hypervisor-1', vcpus=16)}
+        self.kept['uuid'] = nodes.add_host('hypervisor-1', vcpus=16)
         nodes.serve(self.kept['uuid'], VCPU=4)
         return {'placement__enabled': True,
                 'placement__endpoint_override': there.endpoint}
@@ -195,16 +142,12 @@ class TestComputeHosts(Story):
 
     def test_the_plan_of_a_lease_names_them(self) -> None:
         """Ironic, which tells the names of nodes, knows none of them."""
-        home = self.enterContext(tempfile.TemporaryDirectory())
-        known = {name: value for name, value in os.environ.items()
-                 if not name.startswith('OS_')}
-        known.update(HOME=home, NO_PROXY='127.0.0.1', OS_AUTH_TYPE='none',
-                     OS_ENDPOINT=self.server.url)
-
         def baremetal(*words: str) -> str:
             done = loaded.commands().run(
                 ['baremetal', '--os-baremetal-api-version', '1.95',
-                 'reservation', *words], known, _TIMEOUT, home)
+                 'reservation', *words], loaded.environment(
+                     self.home, OS_AUTH_TYPE='none',
+                     OS_ENDPOINT=self.server.url), _TIMEOUT, self.home)
             self.assertEqual((0, ''), (done.returncode, done.stderr), words)
             return done.stdout
 
@@ -223,10 +166,7 @@ class TestFlavors(Story):
 
     def options(self) -> dict[str, Any]:
         nova = self.useFixture(small_nova.SmallNova())
-        zeros = {f'resources:{name}': '0'
-                 for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
-        nova.flavor('3', 'bm.gold', 64, 262144, 2000, extra_specs={
-            **zeros, 'resources:CUSTOM_GOLD': '1'})
+        blazar_client.add_flavor(nova)
         nova.flavor('4', 'bm.bad', extra_specs={
             'resources:CUSTOM_GOLD': 'one'})
         nova.flavor('5', 'bm.theirs', public=False)

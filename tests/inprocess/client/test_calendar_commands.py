@@ -14,7 +14,6 @@
 
 import datetime
 import json
-import os
 import pathlib
 import signal
 import subprocess
@@ -22,8 +21,6 @@ import sys
 from typing import Any
 
 import fixtures
-from ironicclient import client as ironic_client
-import openstack
 import requests
 import testtools
 
@@ -33,6 +30,7 @@ from ironic_reservations_client import errors
 from ironic_reservations_client import lease
 from ironic_reservations_client import lease_payload
 from ironic_reservations_client.sdk import leases as sdk_leases
+from tests import clients
 from tests.inprocess.api import world
 from tests.inprocess.client import loaded
 from tests.inprocess.client import served
@@ -57,15 +55,11 @@ class CalendarTest(testtools.TestCase):
                 resource_class='gold' if number < 3 else 'silver')
         self.server = self.useFixture(served.Served(self.world))
         self.home = self.useFixture(fixtures.TempDir()).path
-        for name, value in (('CACHE', None), ('CACHE_DIR', self.home),
-                            ('CACHE_FILENAME', f'{self.home}/versions.dbm')):
-            self.useFixture(fixtures.MonkeyPatch(
-                f'ironicclient.common.filecache.{name}', value))
+        self.useFixture(clients.Cache())
         for kind in ('gold', 'silver'):
             requests.post(f'{self.server.url}/v1/os-hosts', timeout=60, json={
                 'resource_class': kind}).raise_for_status()
-        self.ironic = ironic_client.get_client(
-            '1', endpoint=self.server.url, os_ironic_api_version='1.95')
+        self.ironic = clients.ironic(self.server.url)
         self.calendars = calendar.CalendarManager(self.ironic)
 
     def book(self, name: str) -> lease.Lease:
@@ -92,9 +86,7 @@ class CalendarTest(testtools.TestCase):
                    for each in found.hosts))
         self.assertEqual({'gold': 3, 'silver': 2}, {
             each['resource_class']: each['hosts'] for each in found.classes})
-        conn = openstack.connect(
-            load_yaml_config=False, load_envvars=False, auth_type='none',
-            endpoint=self.server.url)
+        conn = clients.openstacksdk(self.server.url)
         again = sdk_leases.calendar(conn, _START, _END, rows=True)
         self.assertEqual(found.hosts, again['hosts'])
         silver = sdk_leases.calendar(conn, _START, _END, ['silver'])
@@ -119,12 +111,9 @@ class CalendarTest(testtools.TestCase):
     @property
     def environment(self) -> dict[str, str]:
         """What the command finds there."""
-        return {
-            **{name: value for name, value in os.environ.items()
-               if not name.startswith('OS_')},
-            'HOME': self.home, 'NO_PROXY': '127.0.0.1',
-            'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': self.server.url,
-            'PYTHONUNBUFFERED': '1'}
+        return loaded.environment(
+            self.home, OS_AUTH_TYPE='none', OS_ENDPOINT=self.server.url,
+            PYTHONUNBUFFERED='1')
 
     def run_it(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run the command until it ends."""

@@ -23,8 +23,7 @@ import fixtures
 
 from tests.inprocess.client import base
 
-RESERVATION = ('baremetal', 'reservation')
-LEASE = (*RESERVATION, 'lease')
+RESERVATION, LEASE = base.RESERVATION, base.LEASE
 
 
 class LeaseCommandsTest(base.ClientTestCase):

@@ -19,22 +19,16 @@ import uuid
 
 from tests.inprocess.client import base
 
-RESERVATION = ('baremetal', 'reservation')
-LEASE = (*RESERVATION, 'lease')
+RESERVATION, LEASE = base.RESERVATION, base.LEASE
 IMAGE = 'http://images.example.org/root.img'
 
 
-class LeaseDeployTest(base.ClientTestCase):
+class LeaseDeployTest(base.LeaseTestCase):
     """A lease that has started, and one that has not."""
 
     def setUp(self) -> None:
         """Lease two nodes, and wait for the start."""
         super().setUp()
-        kind = f'class-{uuid.uuid4().hex[:8]}'
-        self.enrolled = self.nodes(2, resource_class=kind)
-        self.command(*RESERVATION, 'host', 'import', '--resource-class', kind)
-        self.of_kind = ('--resource-class', kind)
-        self.name = f'lease-{uuid.uuid4().hex[:8]}'
         made = self.json_of(*LEASE, 'create', self.name, '--hosts', '2',
                             '--duration', '1h', *self.of_kind)
         self.made = made

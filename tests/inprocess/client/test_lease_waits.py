@@ -19,17 +19,12 @@ import re
 from typing import Any
 import uuid
 
-from ironicclient import client as ironic_client
-import openstack
-
 from ironic_reservations_client import lease
 from ironic_reservations_client.sdk import leases
+from tests import clients
 from tests.inprocess.client import base
 
-RESERVATION = ('baremetal', 'reservation')
-LEASE = (*RESERVATION, 'lease')
-
-
+RESERVATION, LEASE = base.RESERVATION, base.LEASE
 _TIME = re.compile(r'\d{4}-\d\d-\d\d.\d\d:\d\d')
 _ISO = re.compile(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?\+00:00')
 
@@ -45,17 +40,8 @@ def _texts(found: Any) -> Iterator[str]:
             yield from _texts(each)
 
 
-class LeaseWaitsTest(base.ClientTestCase):
+class LeaseWaitsTest(base.LeaseTestCase):
     """Two hosts of a class of their own."""
-
-    def setUp(self) -> None:
-        """Open the hosts."""
-        super().setUp()
-        kind = f'class-{uuid.uuid4().hex[:8]}'
-        self.enrolled = self.nodes(2, resource_class=kind)
-        self.command(*RESERVATION, 'host', 'import', '--resource-class', kind)
-        self.of_kind = ('--resource-class', kind)
-        self.name = f'lease-{uuid.uuid4().hex[:8]}'
 
     def _states(self, shown: dict[str, Any]) -> list[str]:
         return [node['state'] for part in shown['reservations']
@@ -119,11 +105,8 @@ class LeaseWaitsTest(base.ClientTestCase):
 
     def _check_libraries(self, ids: list[str]) -> None:
         """Check the filters of both libraries, and of an older service."""
-        client = ironic_client.get_client(
-            '1', endpoint=self.ironic.url, os_ironic_api_version='1.95')
-        conn = openstack.connect(
-            load_yaml_config=False, load_envvars=False, auth_type='none',
-            endpoint=self.ironic.url)
+        client = clients.ironic(self.ironic.url)
+        conn = clients.openstacksdk(self.ironic.url)
         node = self.enrolled[0].uuid
         second = datetime.datetime(2050, 3, 2)
         for chosen, wanted in (

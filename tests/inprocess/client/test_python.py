@@ -17,14 +17,13 @@ import time
 from unittest import mock
 import uuid
 
-from ironicclient import client as ironic_client
 from ironicclient import exc
-import openstack
 from openstack import exceptions
 
 from ironic_reservations_client import limits
 from ironic_reservations_client import reservation
 from ironic_reservations_client import sdk
+from tests import clients
 from tests.inprocess.client import base
 
 
@@ -34,11 +33,8 @@ class PythonTest(base.ClientTestCase):
     def setUp(self) -> None:
         """Make both kinds of client."""
         super().setUp()
-        self.client = ironic_client.get_client(
-            '1', endpoint=self.ironic.url, os_ironic_api_version='1.95')
-        self.conn = openstack.connect(
-            load_yaml_config=False, load_envvars=False, auth_type='none',
-            endpoint=self.ironic.url)
+        self.client = clients.ironic(self.ironic.url)
+        self.conn = clients.openstacksdk(self.ironic.url)
 
     def test_the_specifications_own_version(self):
         """The five fields of 1.0, and no others."""

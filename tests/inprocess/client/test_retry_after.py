@@ -19,12 +19,9 @@ argument 'retry_after'", and what it tries again was never tried again.
 
 from collections.abc import Callable
 from collections.abc import Iterable
-import threading
 from typing import Any
 import uuid
-from wsgiref import simple_server
 
-from ironicclient import client as ironic_client
 from ironicclient import exc
 import testtools
 
@@ -33,18 +30,14 @@ from ironic_reservations.api import dialects
 from ironic_reservations.api import wsgi
 from ironic_reservations.api.middleware import errors as api_errors
 from ironic_reservations.guard import refusals
+from tests import clients
+from tests import listening
 
 _Answers = Callable[[errors.ReservationError, wsgi.Environ], wsgi.Answer]
 _NODE = str(uuid.uuid4())
 _AGENTS = {'python-ironicclient': False, 'python-ironicclient/6.3': False,
            'openstackclient keystoneauth1/5 python-ironicclient': False,
            'Mozilla/5.0': True, '': True}
-
-
-class _Quiet(simple_server.WSGIRequestHandler):
-
-    def log_message(self, *args: Any) -> None:
-        """Write nothing."""
 
 
 def _guards(error: errors.ReservationError,
@@ -64,16 +57,9 @@ class RetryAfterTest(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.left: list[tuple[errors.ReservationError, _Answers]] = []
-        server = simple_server.make_server('127.0.0.1', 0, self._serve,
-                                           handler_class=_Quiet)
-        thread = threading.Thread(target=server.serve_forever, args=(.01,))
-        thread.start()
-        self.addCleanup(thread.join)
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
-        self.client = ironic_client.get_client(
-            '1', endpoint=f'http://127.0.0.1:{server.server_port}',
-            os_ironic_api_version='1.95', max_retries=1, retry_interval=0)
+        server = self.useFixture(listening.Listening(self._serve))
+        self.client = clients.ironic(server.url, max_retries=1,
+                                     retry_interval=0)
 
     def _serve(self, environ: wsgi.Environ,
                start_response: Any) -> Iterable[bytes]:

@@ -21,29 +21,18 @@ from __future__ import annotations
 
 import json
 import re
-import socketserver
-import threading
 from typing import Any
 from urllib import parse
 import uuid
-from wsgiref import simple_server
 
 import fixtures
 
 from ironic_reservations import errors
 from ironic_reservations import faults
 from ironic_reservations_client import versions
+from tests import listening
 
 STARTED = '2030-01-01T00:00:00+00:00'
-
-
-class _Server(socketserver.ThreadingMixIn, simple_server.WSGIServer):
-    daemon_threads = True
-
-
-class _Quiet(simple_server.WSGIRequestHandler):
-    def log_message(self, *args: Any) -> None:
-        """Keep the output of the tests clean."""
 
 
 class FakeService(fixtures.Fixture):
@@ -73,15 +62,8 @@ class FakeService(fixtures.Fixture):
         self.locked = 0
         self.promised = 24.0
         self.project: str | None = 'red'
-        server = simple_server.make_server(
-            '127.0.0.1', 0, self._application, _Server, _Quiet)
-        self.url = f'http://127.0.0.1:{server.server_port}{self.prefix}'
-        thread = threading.Thread(
-            target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
-        self.addCleanup(thread.join)
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
+        self.url = self.useFixture(
+            listening.Listening(self._application)).url + self.prefix
 
     def node(self, name: str) -> str:
         """Enroll a node, and return its UUID."""
@@ -117,13 +99,12 @@ class FakeService(fixtures.Fixture):
                    ('X-OpenStack-Ironic-API-Maximum-Version',
                     self.ironic_maximum)]
         try:
-            status, body, more = self._answer(request)
+            status, body = self._answer(request)
         except errors.ReservationError as error:
             status, content = faults.render(error, 'req-fake')
-            body, more = json.loads(content), []
+            body = json.loads(content)
             if status == 406:
                 headers = []
-        headers += more
         headers.append((versions.MAXIMUM_HEADER,
                         f'baremetal-reservation {self.maximum}'))
         content = b'' if body is None else json.dumps(body).encode()
@@ -133,7 +114,7 @@ class FakeService(fixtures.Fixture):
         start(f'{status} Whatever', headers)
         return [content]
 
-    def _answer(self, request: dict[str, Any]) -> tuple[int, Any, list]:
+    def _answer(self, request: dict[str, Any]) -> tuple[int, Any]:
         path = request['path'].rstrip('/')
         asked = request['ironic_version']
         if path in ('', '/v1'):
@@ -141,25 +122,23 @@ class FakeService(fixtures.Fixture):
             about = {'id': 'v1', 'links': link, 'status': 'CURRENT',
                      'min_version': '1.1', 'version': self.ironic_maximum}
             return 200, {'id': 'v1', 'links': link, 'version': about,
-                         'default_version': about, 'versions': [about]}, []
+                         'default_version': about, 'versions': [about]}
         if asked and _minor(asked) > _minor(self.ironic_maximum):
-            return 406, {'error_message': json.dumps(
-                {'code': 406, 'title': 'Not Acceptable',
-                 'description': f'Version {asked} was requested'})}, []
+            return _ironic(406, code=406, title='Not Acceptable',
+                           description=f'Version {asked} was requested')
         if path.startswith('/v1/nodes') and not self.has_nodes:
             raise errors.ResourceNotFound('There is nothing at this path.')
         if path == '/v1/os-hosts':
             if request['body']:
-                return 201, {'host': request['body']}, []
-            return 200, {'hosts': self.hosts}, []
+                return 201, {'host': request['body']}
+            return 200, {'hosts': self.hosts}
         if match := re.fullmatch(r'/v1/nodes/([^/]+)(/states/provision)?',
                                  path):
             return self._node(request, *match.groups())
         if not self.served or not path.startswith(
                 ('/v1/reservations', '/v1/limits', '/v1/usage')):
-            return 404, {'error_message': json.dumps(
-                {'code': 404, 'title': 'Not Found',
-                 'description': 'The resource could not be found.'})}, []
+            return _ironic(404, code=404, title='Not Found',
+                           description='The resource could not be found.')
         version = re.search(r'baremetal-reservation (1\.\d+)',
                             request['version'] or '')
         if version and _minor(version[1]) > _minor(self.maximum):
@@ -174,7 +153,7 @@ class FakeService(fixtures.Fixture):
         return self._reservation(
             request, path.removeprefix('/v1/reservations').strip('/'))
 
-    def _limits(self, project: str) -> tuple[int, Any, list]:
+    def _limits(self, project: str) -> tuple[int, Any]:
         if _minor(self.maximum) < 6:
             raise errors.ResourceNotFound('There is nothing at this path.')
         return 200, {'limits': {'project_id': project, 'absolute': [
@@ -183,9 +162,9 @@ class FakeService(fixtures.Fixture):
             {'limit': 'max_duration', 'allowed': None, 'used': None,
              'unit': 'seconds'},
             {'limit': 'max_horizon', 'allowed': 366 * 86400, 'used': None,
-             'unit': 'seconds'}]}}, []
+             'unit': 'seconds'}]}}
 
-    def _usage(self) -> tuple[int, Any, list]:
+    def _usage(self) -> tuple[int, Any]:
         if _minor(self.maximum) < 10:
             raise errors.ResourceNotFound('There is nothing at this path.')
         hours = {'promised': self.promised, 'bound': 12.0, 'deployed': 8.0,
@@ -193,39 +172,35 @@ class FakeService(fixtures.Fixture):
         return 200, {'usage': {
             'first_day': '2026-03-01', 'last_day': '2026-03-01', 'hours': [
                 {'day': '2026-03-01', 'project_id': self.project,
-                 'resource_class': 'gold', **hours}], 'total': hours}}, []
+                 'resource_class': 'gold', **hours}], 'total': hours}}
 
     def _node(self, request: dict[str, Any], ident: str,
-              provision: str | None) -> tuple[int, Any, list]:
+              provision: str | None) -> tuple[int, Any]:
         node = next((n for n in self.nodes.values()
                      if ident in (n['uuid'], n['name'])), None)
         if node is None:
-            return 404, {'error_message': json.dumps(
-                {'faultcode': 'Client', 'debuginfo': None,
-                 'faultstring': f'Node {ident} could not be found.'})}, []
+            return _ironic(404, faultcode='Client', debuginfo=None,
+                           faultstring=f'Node {ident} could not be found.')
         if not provision:
-            return 200, node, []
+            return 200, node
         if self.locked:
             self.locked -= 1
-            return 409, {'error_message': json.dumps(
-                {'faultcode': 'Client', 'debuginfo': None,
-                 'faultstring': f'Node {ident} is locked.'})}, []
+            return _ironic(409, faultcode='Client', debuginfo=None,
+                           faultstring=f'Node {ident} is locked.')
         if request['proof'] not in {
                 r['uuid'] for r in self.reservations.values()
                 if r['node_uuid'] == node['uuid']}:
             raise errors.ProofRequired(f'Node {ident} is reserved.')
         node['provision_state'] = 'active'
-        return 202, None, []
+        return 202, None
 
     def _reservation(self, request: dict[str, Any],
-                     ident: str) -> tuple[int, Any, list]:
+                     ident: str) -> tuple[int, Any]:
         method = request['method']
         if method == 'POST':
-            made = self._made(request['body'])
-            return 201, {'reservation': made}, [
-                ('Location', f'{self.url}/v1/reservations/{made["uuid"]}')]
+            return 201, {'reservation': self._made(request['body'])}
         if not ident:
-            return 200, self._listed(request['query']), []
+            return 200, self._listed(request['query'])
         ident = parse.unquote(ident)
         if ident not in self.reservations:
             raise errors.ReservationNotFound(
@@ -233,14 +208,14 @@ class FakeService(fixtures.Fixture):
         held = self.reservations[ident]
         if method == 'DELETE':
             del self.reservations[ident]
-            return 204, None, []
+            return 204, None
         if method == 'PATCH':
             for step in request['body']:
                 held[step['path'].strip('/')] = step['value']
         names = request['query'].get('fields')
         return 200, {'reservation': {
             key: value for key, value in held.items()
-            if not names or key in names.split(',')}}, []
+            if not names or key in names.split(',')}}
 
     def _made(self, body: dict[str, Any]) -> dict[str, Any]:
         taken = {r['node_uuid']: r for r in self.reservations.values()}
@@ -285,6 +260,11 @@ def refused(*nodes: str) -> errors.NoNodeAvailable:
         + '; '.join(f'node {node} is in maintenance' for node in nodes) + '.',
         reasons=[{'node_uuid': node, 'code': 'maintenance',
                   'detail': 'is in maintenance'} for node in nodes])
+
+
+def _ironic(status: int, **error: Any) -> tuple[int, Any]:
+    """Return an error of Ironic's own."""
+    return status, {'error_message': json.dumps(error)}
 
 
 def _minor(version: str) -> int:

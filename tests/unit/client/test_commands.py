@@ -29,12 +29,15 @@ from ironic_reservations import errors as api_errors
 from ironic_reservations_client import errors
 from ironic_reservations_client import fields
 from ironic_reservations_client import lease
+from ironic_reservations_client import nodes
 from ironic_reservations_client import resources
+from ironic_reservations_client.osc import host as host_commands
 from ironic_reservations_client.osc import host_import
 from ironic_reservations_client.osc import lease as leases_osc
 from ironic_reservations_client.osc import limits
 from ironic_reservations_client.osc import reservation
 from ironic_reservations_client.osc import usage
+from ironic_reservations_client.sdk import leases
 from tests.unit.client import base
 from tests.unit.client import fake
 from tests.unit.client import zones
@@ -43,20 +46,15 @@ from tests.unit.client import zones
 class CommandsTest(base.ClientTestCase):
     """The typed words, the sent requests and the output."""
 
-    def setUp(self) -> None:
-        """Enroll two nodes."""
-        super().setUp()
-        self.one = self.service.node('one')
-        self.two = self.service.node('two')
-
     def run_command(self, command: type, *args: str,
                     out: io.StringIO | None = None, **ironic: str) -> str:
-        """Run a command, and return its output."""
-        out = out or io.StringIO()
+        """Run a command, and return its output; ``told`` has its errors."""
+        out, self.told = out or io.StringIO(), io.StringIO()
         app = types.SimpleNamespace(
             stdout=out, client_manager=types.SimpleNamespace(
                 baremetal=self.ironic(**ironic)))
-        with contextlib.redirect_stdout(out):
+        with (contextlib.redirect_stdout(out),
+              contextlib.redirect_stderr(self.told)):
             instance = command(app, None)
             parser = instance.get_parser('baremetal reservation')
             instance.run(parser.parse_args(args))
@@ -147,6 +145,13 @@ class CommandsTest(base.ClientTestCase):
             self.assertIn('has no nodes: use the UUIDs', str(error))
         self.assertEqual(self.one, self.create(self.one)['node_uuid'])
 
+    def test_the_standalone_service_shows_leases_of_many_nodes(self):
+        """From 16 nodes on, its 404 for the list of nodes was an error."""
+        self.service.has_nodes = False
+        for number in (15, 16):
+            self.assertEqual({}, nodes.read(
+                self.ironic(), [str(each) for each in range(number)]))
+
     def test_the_standalone_service_opens_hosts_by_name(self):
         """It knows the names of nodes, which the command cannot look up."""
         self.service.has_nodes = False
@@ -159,13 +164,22 @@ class CommandsTest(base.ClientTestCase):
         self.service.hosts = [
             {'id': '1', 'name': 'one', 'node_uuid': self.one, 'rack': 'r1'},
             {'id': '2', 'name': 'two', 'node_uuid': self.two, 'rack': 'r2'}]
-        told = io.StringIO()
-        with contextlib.redirect_stderr(told):
-            counts = self.json_of(host_import.ImportHosts, 'one', 'two',
-                                  '--property', 'rack=r1')
+        counts = self.json_of(host_import.ImportHosts, 'one', 'two',
+                              '--property', 'rack=r1')
         self.assertEqual(2, counts['hosts_already'])
         self.assertIn('1 node was a host already and keeps its properties: '
-                      'two. Use "reservation host set', told.getvalue())
+                      'two. Use "reservation host set',
+                      self.told.getvalue())
+
+    def test_a_property_with_the_name_of_the_resource(self):
+        """It was taken for the host, and no host was listed."""
+        host = {name: None for name in resources.HOST.columns(
+            fields.Shown.LONG) if name != 'properties'}
+        self.service.hosts = [{**host, 'id': '1', 'name': 'one', 'host': 'h'}]
+        row, = self.json_of(host_commands.ListHosts, '--long')
+        self.assertEqual({'host': 'h'}, row['properties'])
+        found, = leases.hosts(self.connection())
+        self.assertEqual('h', found['host'])
 
     def test_create_for_a_flavor(self):
         """The flavor is as the command of the compute service prints it."""
@@ -233,13 +247,13 @@ class CommandsTest(base.ClientTestCase):
 
     def test_leases_sort_like_reservations(self):
         """The option was said to be ambiguous."""
-        leases = [{**dict.fromkeys(resources.LEASE.columns(
+        rows = [{**dict.fromkeys(resources.LEASE.columns(
             fields.Shown.LONG)), 'id': name, 'name': name,
             'reservations': []} for name in 'abc']
         self.useFixture(fixtures.MonkeyPatch(
             'ironic_reservations_client.lease.LeaseManager._list',
             lambda *args, **more: [lease.Lease(None, each, loaded=True)
-                                   for each in leases]))
+                                   for each in rows]))
         self.assertEqual('cba', ''.join(
             row['name'] for row in self.json_of(
                 leases_osc.ListLeases, '--sort', 'status,name:desc')))
@@ -426,22 +440,19 @@ class CommandsTest(base.ClientTestCase):
                      '--ttl', '60')
         self.assertEqual([{'op': 'replace', 'path': '/ttl', 'value': 60}],
                          self.service.sent('PATCH')[-1]['body'])
-        with contextlib.redirect_stderr(io.StringIO()):
-            self.assertRaises(SystemExit, self.run_command,
-                              reservation.RenewReservation, held['uuid'])
+        self.assertRaises(SystemExit, self.run_command,
+                          reservation.RenewReservation, held['uuid'])
 
     def test_deploy(self):
         """The node is active; programs can parse the output."""
         held = self.create('one', '--instance', base.INSTANCE)
-        told = io.StringIO()
-        with contextlib.redirect_stderr(told):
-            shown = self.json_of(
-                reservation.DeployReservation, held['uuid'], '--wait', '10',
-                '--config-drive', '{"meta_data": {"a": 1}}',
-                '--deploy-steps', '[{"step": "x"}]')
+        shown = self.json_of(
+            reservation.DeployReservation, held['uuid'], '--wait', '10',
+            '--config-drive', '{"meta_data": {"a": 1}}',
+            '--deploy-steps', '[{"step": "x"}]')
         self.assertEqual(self.one, shown['node_uuid'])
         self.assertEqual('active', shown['provision_state'])
-        self.assertIn('Waiting', told.getvalue())
+        self.assertIn('Waiting', self.told.getvalue())
         put, = self.service.sent('PUT')
         self.assertEqual(
             (held['uuid'], {'meta_data': {'a': 1}}, [{'step': 'x'}]),
@@ -452,9 +463,8 @@ class CommandsTest(base.ClientTestCase):
         """Ironic refuses a second deploy of an active node."""
         held = self.create('one')
         for _ in range(2):
-            with contextlib.redirect_stderr(io.StringIO()):
-                shown = self.json_of(reservation.DeployReservation,
-                                     held['uuid'], '--wait', '10')
+            shown = self.json_of(reservation.DeployReservation,
+                                 held['uuid'], '--wait', '10')
             self.assertEqual('active', shown['provision_state'])
         self.assertEqual(1, len(self.service.sent('PUT')))
 

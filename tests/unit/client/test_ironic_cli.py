@@ -42,7 +42,6 @@ class IronicCommandTest(base.ClientTestCase):
             if name.startswith(('OS_', 'IRONIC_')):
                 self.useFixture(fixtures.EnvironmentVariable(name))
         self.main = importlib.import_module('ironic_reservations_cli.main')
-        self.one = self.service.node('one')
 
     def ironic(self, *args: str, endpoint: bool = True,
                ) -> tuple[int, str, str]:
@@ -57,8 +56,7 @@ class IronicCommandTest(base.ClientTestCase):
         """The old command had no pages here."""
         self.service.page = 1
         self.ironic('reservation-create', self.one, base.INSTANCE)
-        self.ironic('reservation-create', self.service.node('two'),
-                    base.OTHER_INSTANCE)
+        self.ironic('reservation-create', self.two, base.OTHER_INSTANCE)
         _, out, _ = self.ironic('--json', 'reservation-list')
         self.assertEqual(2, len(json.loads(out)))
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import types
 from typing import Any
 from unittest import mock
 
@@ -34,7 +35,7 @@ from tests.unit.client import fake
 
 
 class _Managed(base.ClientTestCase):
-    """Two nodes, and a client.
+    """A client.
 
     :cvar options: of the Ironic client.
     """
@@ -43,8 +44,6 @@ class _Managed(base.ClientTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.one = self.service.node('one')
-        self.two = self.service.node('two')
         self.manager = reservation.ReservationManager(
             self.ironic(**self.options))
 
@@ -239,8 +238,8 @@ class WaitTest(_Managed):
         # Each reading of the clock is a second after the previous one.
         pauses, seconds = [], itertools.count()
         self.useFixture(fixtures.MockPatchObject(
-            waiting.until_free, '__defaults__',
-            (pauses.append, seconds.__next__)))
+            waiting, 'time', types.SimpleNamespace(
+                sleep=pauses.append, monotonic=seconds.__next__)))
         error = self.assertRaises(
             errors.Conflict, self.manager.create, base.INSTANCE,
             [self.one], wait=3)
@@ -302,11 +301,10 @@ class VersionTest(base.ClientTestCase):
     def test_the_ironic_client_is_left_as_it_was(self):
         """Its own requests contain no header of ours."""
         client = self.ironic()
-        node = self.service.node('one')
         manager = reservation.ReservationManager(client)
-        held = manager.create(base.INSTANCE, [node])
+        held = manager.create(base.INSTANCE, [self.one])
         manager.deploy(held.uuid)
-        client.node.get(node)
+        client.node.get(self.one)
         self.assertIsNone(self.service.requests[-1]['version'])
         self.assertIsNone(self.service.requests[-1]['proof'])
 

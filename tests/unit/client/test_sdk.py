@@ -28,10 +28,8 @@ class SdkTest(base.ClientTestCase):
     """The same calls, in the form of openstacksdk."""
 
     def setUp(self) -> None:
-        """Enroll two nodes."""
+        """Connect to the service."""
         super().setUp()
-        self.one = self.service.node('one')
-        self.two = self.service.node('two')
         self.conn = self.connection()
 
     def test_reserve(self):

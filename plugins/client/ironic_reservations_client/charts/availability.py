@@ -169,18 +169,12 @@ def lowest(spans: Sequence[Mapping[str, Any]],
 
     :param spans: one after the other, without gaps.
     """
-    free: list[int | None] = [None] * scale.columns
+    free: dict[int, int] = {}
     for span in spans:
-        begin, end = _start(span), times.parsed(span['end_date'])
-        last = scale.column(end)
-        if scale.edge(last) >= end and last:
-            # A span that ends where a column begins is not in it.
-            last -= 1
-        for column in range(scale.column(begin), last + 1):
-            before = free[column]
-            free[column] = (span['free'] if before is None
-                            else min(before, span['free']))
-    return [each or 0 for each in free]
+        for column in scale.between(_start(span),
+                                    times.parsed(span['end_date'])):
+            free[column] = min(free.get(column, span['free']), span['free'])
+    return [free.get(column, 0) for column in range(scale.columns)]
 
 
 def _start(span: Mapping[str, Any]) -> Any:

@@ -127,13 +127,8 @@ class CalendarChart:
             for begin, end, had, lease, _amount in sorted(
                 host['bookings'], key=lambda each: each[2]))
         for begin, end, (sign, ascii_sign, style, words), own in drawn:
-            first = scale.column(calendar.moment(self._found, begin))
-            last = scale.column(calendar.moment(self._found, end))
-            if last > first and scale.edge(last) >= calendar.moment(
-                    self._found, end):
-                # A booking that ends where a column begins is not in it.
-                last -= 1
-            for column in range(first, last + 1):
+            for column in scale.between(calendar.moment(self._found, begin),
+                                        calendar.moment(self._found, end)):
                 columns[column] = (sign, ascii_sign,
                                    f'bold {style}' if own else style, words)
         line = text.Text(name + ' ' * (
@@ -164,16 +159,11 @@ def _name(host: Mapping[str, Any], options: console.ConsoleOptions) -> str:
 
 def _conditions(conditions: Mapping[str, int]) -> text.Text | None:
     """Return the number of hosts in each condition that is not usable."""
-    shown = [(f'{number} {name}', _LEFT.get(name, _LEFT['broken'])[2])
-            for name, number in conditions.items()
-            if number and name != 'usable']
-    if not shown:
-        return None
-    line = text.Text('  ')
-    for place, (words, style) in enumerate(shown):
-        line.append(', ' if place else '')
-        line.append(words, style)
-    return line
+    shown = [text.Text(f'{number} {name}',
+                       _LEFT.get(name, _LEFT['broken'])[2])
+             for name, number in conditions.items()
+             if number and name != 'usable']
+    return text.Text('  ') + text.Text(', ').join(shown) if shown else None
 
 
 def _legend(hosts: Sequence[Mapping[str, Any]],

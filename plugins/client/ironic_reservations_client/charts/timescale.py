@@ -55,6 +55,17 @@ class Timescale:
         """Return the instant at which a column begins."""
         return self.start + (self.end - self.start) * column / self.columns
 
+    def between(self, start: datetime.datetime,
+                end: datetime.datetime) -> range:
+        """Return the columns of a time.
+
+        A time that ends where a column begins is not in that column.
+        """
+        first, last = self.column(start), self.column(end)
+        if last > first and self.edge(last) >= end:
+            last -= 1
+        return range(first, last + 1)
+
     def labels(self, indent: int = 0) -> text.Text:
         """Return the line with the first instant, the last, and the middle."""
         shown = [self._label(self.edge(column)) for column in (

@@ -43,7 +43,6 @@ _CHANGE_OFFERS = ('shorter', 'fewer', 'later', 'earlier')
 _SORTABLE = [name for name in resources.LEASE.columns(fields.Shown.LONG)
              if name != 'nodes']
 _FLAVORS = ('flavor_id', 'flavor')
-_SIZES = ('vcpus', 'memory_mb', 'disk_gb')
 
 
 class CreateLease(lease_plan.Planned):
@@ -61,7 +60,7 @@ class CreateLease(lease_plan.Planned):
                 '--instances', 'Number of instances, instead of hosts, of '
                 'the size set by --vcpus, --ram and --disk, or by a flavor.',
                 metavar='<number>', type=int)),
-        *options.of(resources.PART, 'create', *_SIZES),
+        *options.of(resources.PART, 'create', *lease_payload.SIZES),
         options.OneOf(*options.of(resources.PART, 'create', *_FLAVORS)),
         *options.of(resources.PART, 'create', 'affinity'),
         *options.SELECTION,
@@ -262,7 +261,7 @@ class DeleteLease(base.Deletion):
 def _check_size(size: Mapping[str, Any]) -> None:
     """Check that the size of instances is given exactly once."""
     named = any(size[name] is not None for name in _FLAVORS)
-    if named is any(size[name] is not None for name in _SIZES):
+    if named is any(size[name] is not None for name in lease_payload.SIZES):
         raise exc.CommandError(
             'Set the size of the instances either with --vcpus, --ram and '
             '--disk, or with --flavor or --flavor-file.')
@@ -325,18 +324,13 @@ def _check_open_dates(parsed_args: argparse.Namespace) -> None:
                          'start', 'end', 'extend', 'shorten')
 
 
-def _new_end(found: lease.Lease,
-             parsed_args: argparse.Namespace) -> times.Instant | None:
+def _new_end(found: lease.Lease, parsed_args: argparse.Namespace) -> Any:
     by = parsed_args.extend or -(parsed_args.shorten or 0)
-    if by:
-        return _plus(times.parsed(found.end_date), by)
-    end: times.Instant | None = parsed_args.end
-    return end
-
-
-def _plus(moment: datetime.datetime, by: int) -> datetime.datetime:
+    if not by:
+        return parsed_args.end
     try:
-        return moment + datetime.timedelta(seconds=by)
+        return (times.parsed(found.end_date)
+                + datetime.timedelta(seconds=by))
     except OverflowError as error:
         raise exc.CommandError(
             'That is after the year 9999. Use a shorter duration.') from error

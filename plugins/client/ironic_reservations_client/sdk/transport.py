@@ -23,66 +23,39 @@ from openstack import connection
 from openstack import exceptions
 from openstack import resource
 from openstack.baremetal.v1 import _proxy
+from requests import structures
 
-from ironic_reservations_client import lease_payload
-from ironic_reservations_client import refusal
 from ironic_reservations_client import resource as resource_
-from ironic_reservations_client import versions
+from ironic_reservations_client import transport
 from ironic_reservations_client.sdk import errors
 
 
-class OpenStack:
-    """Sends requests with the newest version that both sides support.
+class OpenStack(transport.Transport):
+    """Sends requests with a connection of openstacksdk.
 
     :param conn: a connection.
-    :param of_leases: whether to send the version of leases and hosts, too.
     :param kind: the class of the returned resources; by default dictionaries.
     """
 
     def __init__(self, conn: connection.Connection, of_leases: bool,
                  kind: type[resource.Resource] | None) -> None:
+        super().__init__(conn.baremetal.additional_headers, of_leases)
         self._conn = conn
         self._kind = kind
-        self._beside = [lease_payload.VERSION] if of_leases else []
-
-    def send(self, method: str, path: str, **given: Any) -> tuple[Any, Any]:
-        """Return the response, and its decoded body.
-
-        :param path: the path below ``/v1``.
-        :param given: ``body``, ``params`` and ``headers``.
-        :raises Refused: the service refuses.
-        """
-        if 'body' in given:
-            given['json'] = given.pop('body')
-        try:
-            return self._send(versions.LATEST, method, path, given)
-        except errors.Refused as refused:
-            served = None
-            if (refused.response is not None
-                    and refused.code == refusal.VERSION_NOT_ACCEPTABLE):
-                served = versions.lower(refused.response.headers,
-                                        versions.LATEST)
-            if served is None:
-                raise
-        return self._send(served, method, path, given)
 
     def made(self, manager: Any, found: Any) -> Any:
         """Return a resource of openstacksdk, or a dictionary."""
-        info = found.get(manager.describes.name, found)
         if self._kind is None:
-            return info
-        made: Any = self._kind.existing(**info)
+            return found
+        made: Any = self._kind.existing(**found)
         if 'moves' in found:
             made.moves = found['moves']
         return made
 
-    def _send(self, version: str, method: str, path: str,
-              given: Mapping[str, Any]) -> tuple[Any, Any]:
-        beside = [value for name, value
-                  in self._conn.baremetal.additional_headers.items()
-                  if name.lower() == versions.HEADER.lower()]
-        proxy = twin(self._conn, {versions.HEADER: versions.header(
-            version, ', '.join([*beside, *self._beside]))})
+    def _send(self, method: str, path: str, **given: Any) -> tuple[Any, Any]:
+        if 'body' in given:
+            given['json'] = given.pop('body')
+        proxy = twin(self._conn, self._version_header())
         # A refusal of ours does not go away by asking again.
         proxy.status_code_retries = 0
         try:
@@ -133,11 +106,8 @@ def twin(conn: connection.Connection,
     found = None if proxy.endpoint_override else proxy.get_endpoint_data()
     if found is not None:
         proxy.endpoint_override = found.service_url
-    ours = {name.lower() for name in headers}
-    proxy.additional_headers = {
-        **{name: value for name, value
-           in conn.baremetal.additional_headers.items()
-           if name.lower() not in ours}, **headers}
+    proxy.additional_headers = structures.CaseInsensitiveDict(
+        {**conn.baremetal.additional_headers, **headers})
     return proxy
 
 
