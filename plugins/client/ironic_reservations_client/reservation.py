@@ -57,8 +57,8 @@ class ReservationManager(resource.Collection[Reservation]):
     resource_class = Reservation
 
     def __init__(self, client: ironic_client.Client,
-                 version: str | None = None,
-                 endpoint: str | None = None) -> None:
+                 endpoint: str | None = None,
+                 version: str | None = None) -> None:
         super().__init__(client, endpoint, version)
         self._ironic = client
 
