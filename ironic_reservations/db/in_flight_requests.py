@@ -42,14 +42,12 @@ _REQUEST = store.Rows(
 #   WHERE node_uuid IN (...) GROUP BY node_uuid
 # Past times count, too: a request without an answer may still be carried
 # out.
-_BUSY = sa.select(
+_LATEST = sa.select(
     _p.node_uuid, sa.func.max(_p.expires_at, type_=tables.UTCDateTime)
 ).group_by(_p.node_uuid)
-_OF = _p.node_uuid.in_(sa.bindparam('uuids', expanding=True))
-_BUSY_OF = _BUSY.where(_OF)
-# The same, with: AND token <> node_uuid
-_USED = _BUSY.where(_p.token != _p.node_uuid)
-_USED_OF = _USED.where(_OF)
+_BUSY = store.OfNodes(_LATEST, _p.node_uuid)
+# The same, with: token <> node_uuid
+_USED = store.OfNodes(_LATEST.where(_p.token != _p.node_uuid), _p.node_uuid)
 # INSERT INTO in_flight_requests (node_uuid, ...) SELECT ?, ... FROM nodes
 #   WHERE uuid = ? AND NOT EXISTS (SELECT * FROM in_flight_requests
 #     WHERE node_uuid = ? AND act IN ('undeploy', 'abort', ...))
@@ -71,9 +69,8 @@ def read_busy(connection: sa.Connection,
     :returns: the latest time for the answer to the last request, by node uuid;
         after this time, the outcome is unknown.
     """
-    rows = (connection.execute(_BUSY) if node_uuids is None
-            else connection.execute(_BUSY_OF, {'uuids': list(node_uuids)}))
-    return {uuid: until for uuid, until in rows}
+    return {uuid: until for uuid, until
+            in _BUSY.execute(connection, node_uuids)}
 
 
 def read_used(connection: sa.Connection,
@@ -82,9 +79,7 @@ def read_used(connection: sa.Connection,
 
     An unknown request of a lost history only delays the next use of a node.
     """
-    rows = (connection.execute(_USED) if node_uuids is None
-            else connection.execute(_USED_OF, {'uuids': list(node_uuids)}))
-    return frozenset(uuid for uuid, _ in rows)
+    return frozenset(_USED.execute(connection, node_uuids).scalars())
 
 
 def insert(connection: sa.Connection, node_uuid: str, token: str,
