@@ -48,6 +48,8 @@ _LATEST = sa.select(
 _BUSY = store.OfNodes(_LATEST, _p.node_uuid)
 # The same, with: token <> node_uuid
 _USED = store.OfNodes(_LATEST.where(_p.token != _p.node_uuid), _p.node_uuid)
+#: The condition that a row is an unused ticket.
+_UNUSED = _p.state == in_flight.State.ISSUED.value
 # INSERT INTO in_flight_requests (node_uuid, ...) SELECT ?, ... FROM nodes
 #   WHERE uuid = ? AND NOT EXISTS (SELECT * FROM in_flight_requests
 #     WHERE node_uuid = ? AND act IN ('undeploy', 'abort', ...))
@@ -195,9 +197,8 @@ def read_ticket_node(connection: sa.Connection, token: str) -> str | None:
     # SELECT node_uuid FROM in_flight_requests
     #   WHERE token = ? AND state = 'issued'
     return connection.execute(
-        sa.select(_p.node_uuid).where(
-            _p.token == token,
-            _p.state == in_flight.State.ISSUED.value)).scalar_one_or_none()
+        sa.select(_p.node_uuid).where(_p.token == token, _UNUSED)
+    ).scalar_one_or_none()
 
 
 def take_ticket(connection: sa.Connection, token: str, node_uuid: str,
@@ -214,7 +215,7 @@ def take_ticket(connection: sa.Connection, token: str, node_uuid: str,
     return bool(connection.execute(
         sa.update(tables.in_flight_requests)
         .where(_p.token == token, _p.node_uuid == node_uuid, _p.act == act,
-               _p.state == in_flight.State.ISSUED.value, _p.expires_at > now)
+               _UNUSED, _p.expires_at > now)
         .values(state=in_flight.State.SENT.value, expires_at=expires_at)
     ).rowcount)
 
@@ -225,8 +226,7 @@ def void_ticket(connection: sa.Connection, token: str) -> bool:
     #   AND state = 'issued'
     return bool(connection.execute(
         sa.delete(tables.in_flight_requests)
-        .where(_p.token == token,
-               _p.state == in_flight.State.ISSUED.value)).rowcount)
+        .where(_p.token == token, _UNUSED)).rowcount)
 
 
 def void_tickets(connection: sa.Connection, lease_id: str) -> int:
@@ -238,8 +238,7 @@ def void_tickets(connection: sa.Connection, lease_id: str) -> int:
     #   AND state = 'issued'
     return connection.execute(
         sa.delete(tables.in_flight_requests)
-        .where(_p.lease_id == lease_id,
-               _p.state == in_flight.State.ISSUED.value)).rowcount
+        .where(_p.lease_id == lease_id, _UNUSED)).rowcount
 
 
 def void_acts(connection: sa.Connection, node_uuid: str,
@@ -248,8 +247,7 @@ def void_acts(connection: sa.Connection, node_uuid: str,
     # DELETE FROM in_flight_requests WHERE node_uuid = ?
     #   AND act IN (...) AND state = 'issued'
     connection.execute(sa.delete(tables.in_flight_requests).where(
-        _p.node_uuid == node_uuid, _p.act.in_(acts),
-        _p.state == in_flight.State.ISSUED.value))
+        _p.node_uuid == node_uuid, _p.act.in_(acts), _UNUSED))
 
 
 def mark(connection: sa.Connection, token: str, node_uuid: str,
