@@ -421,21 +421,9 @@ class Ironic:
     def _below(self, kind: str, path: str,
                read: Callable[[Any], _T]) -> list[_T]:
         """Return all objects of one kind below a node."""
-        found: list[_T] = []
-        query, seen = path, {path}
-        while True:
-            status, body = self._get(query)
-            if status != 200:
-                raise errors.IronicUnavailable(
-                    f'Ironic answered {status} to a request for the objects '
-                    f'below a node ({path}): {_said(body)}')
-            page, marker = _parsed(path, body,
-                                   lambda body: _page(body, kind, read))
-            found.extend(page)
-            if marker is None:
-                return found
-            query = f'{path}&marker={marker}'
-            _check_end(query, seen)
+        return [each for page in self._list(
+            path, kind, read, f'the objects below a node ({path})')
+            for each in page]
 
     def put_back(self, uuid: str, method: str, path: str, body: Any,
                  ticket: str | None = None) -> None:
@@ -518,23 +506,35 @@ class Ironic:
         query = {**filters, 'include_children': 'true'}
         if fields is not None:
             query['fields'] = fields
-        seen: set[str] = set()
+        return self._list(f'{path}?{parse.urlencode(query)}', 'nodes', read,
+                          'all nodes')
+
+    def _list(self, path: str, kind: str, read: Callable[[Any], _T],
+              what: str) -> Iterator[list[_T]]:
+        """Read a list page by page.
+
+        :param path: the path of the first page, with a query.
+        :param kind: the key of the list.
+        :param read: parses each object in it.
+        :param what: the objects, for the error message.
+        """
+        query, seen = path, set[str]()
         while True:
-            status, body = self._get(f'{path}?{parse.urlencode(query)}')
+            status, body = self._get(query)
             if status != 200:
                 # Raised also if the marker has been deleted since: an
                 # incomplete list must not be used as a complete one.
                 raise errors.IronicUnavailable(
-                    f'Ironic answered {status} to a request for all nodes: '
-                    f'{body}')
+                    f'Ironic answered {status} to a request for {what}: '
+                    f'{_said(body)}')
             page, marker = _parsed(path, body,
-                                   lambda body: _page(body, 'nodes', read))
+                                   lambda body: _page(body, kind, read))
             if marker is not None:
                 _check_end(marker, seen)
-                query['marker'] = marker
             yield page
             if marker is None:
                 return
+            query = f'{path}&marker={parse.quote_plus(marker)}'
 
 
 def _parsed(path: str, body: Any, read: Callable[[Any], _T]) -> _T:

@@ -370,13 +370,8 @@ class Nova:
         """
         try:
             status, answer = self._send(method, path, body)
-        except ksa_exc.ConnectionError as exc:
-            return Answer(Outcome.UNCERTAIN, 'Nova did not answer '
-                                             f'({type(exc).__name__}).')
         except ksa_exc.ClientException as exc:
-            # Without a token or an endpoint, nothing was sent.
-            return Answer(Outcome.REFUSED, 'Nova cannot be reached '
-                          f'({type(exc).__name__}). ' + _remedy(401))
+            return answers.unanswered('Nova', exc, _remedy(401))
         return _judge(path, status, answer, shown)
 
     def _send(self, method: str, path: str,

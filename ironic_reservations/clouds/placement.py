@@ -369,15 +369,8 @@ class Placement:
                newest: Version = BEST) -> answers.Answer:
         try:
             status, answer = self._send(method, path, body, newest)
-        except ksa_exc.ConnectionError as exc:
-            return answers.Answer(
-                answers.Outcome.UNCERTAIN,
-                f'Placement did not answer ({type(exc).__name__}).')
         except ksa_exc.ClientException as exc:
-            # Without a token or an endpoint, nothing was sent.
-            return answers.Answer(
-                answers.Outcome.REFUSED, 'Placement cannot be reached '
-                f'({type(exc).__name__}). ' + answers.remedy(401))
+            return answers.unanswered('Placement', exc, answers.remedy(401))
         return answers.judge(method, path, status, answer)
 
     def _send(self, method: str, path: str, body: Any = None,

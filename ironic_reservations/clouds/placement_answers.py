@@ -19,6 +19,8 @@ import dataclasses
 import enum
 from typing import Any
 
+from keystoneauth1 import exceptions as ksa_exc
+
 Version = tuple[int, int]
 #: The oldest version of the API with all calls.
 LEAST: Version = (1, 29)
@@ -112,6 +114,21 @@ def judge(method: str, path: str, status: int, answer: Any) -> Answer:
     return Answer(Outcome.REFUSED,
                   f'Placement answered {status}: {words} '
                   + remedy(status, path))
+
+
+def unanswered(service: str, exc: ksa_exc.ClientException,
+               remedy: str) -> Answer:
+    """Return the outcome of a write without an answer.
+
+    :param service: the name of the service.
+    :param remedy: advice if the service cannot be reached.
+    """
+    kind = type(exc).__name__
+    if isinstance(exc, ksa_exc.ConnectionError):
+        return Answer(Outcome.UNCERTAIN, f'{service} did not answer ({kind}).')
+    # Without a token or an endpoint, nothing was sent.
+    return Answer(Outcome.REFUSED,
+                  f'{service} cannot be reached ({kind}). {remedy}')
 
 
 def _conflict(path: str, code: object, words: str) -> Outcome:

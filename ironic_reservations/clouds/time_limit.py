@@ -19,10 +19,10 @@ and then could block an exchange for ever.
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent import futures
 import contextlib
 import socket
 import threading
-from typing import Generic
 from typing import TypeVar
 
 _T = TypeVar('_T')
@@ -79,22 +79,13 @@ class Cut:
                     self._open.shutdown(socket.SHUT_RDWR)
 
 
-class _Exchange(threading.Thread, Generic[_T]):
-    """An exchange on a thread, with its result."""
-
-    def __init__(self, act: Callable[[Cut], _T]) -> None:
-        super().__init__(name='ironic-reservations-exchange', daemon=True)
-        self._act = act
-        self.cut = Cut()
-        self.answers: list[_T] = []
-        self.failures: list[BaseException] = []
-
-    def run(self) -> None:
-        """Run the exchange, and store its result or error."""
-        try:
-            self.answers.append(self._act(self.cut))
-        except BaseException as exc:
-            self.failures.append(exc)
+def _run(act: Callable[[Cut], _T], cut: Cut,
+         result: futures.Future[_T]) -> None:
+    """Run an exchange, and store its result or error."""
+    try:
+        result.set_result(act(cut))
+    except BaseException as exc:
+        result.set_exception(exc)
 
 
 def within(seconds: float, receiver: str, act: Callable[[Cut], _T]) -> _T:
@@ -113,13 +104,14 @@ def within(seconds: float, receiver: str, act: Callable[[Cut], _T]) -> _T:
     before = _left.get(receiver)
     if before is not None and before.is_alive():
         raise TooLate('an exchange that was cut off has not ended yet')
-    exchange = _Exchange(act)
+    cut, result = Cut(), futures.Future[_T]()
+    exchange = threading.Thread(target=_run, args=(act, cut, result),
+                                name='ironic-reservations-exchange',
+                                daemon=True)
     exchange.start()
     exchange.join(seconds)
     if exchange.is_alive():
         _left[receiver] = exchange
-        exchange.cut.now()
+        cut.now()
         raise TooLate(f'there was no answer within {seconds:g} s')
-    if exchange.failures:
-        raise exchange.failures[0]
-    return exchange.answers[0]
+    return result.result()

@@ -68,12 +68,16 @@ class _Watch:
                 now = time.monotonic()
                 for deadline, connection in self._waiting.values():
                     if now > deadline:
-                        _shut_down(connection)
+                        shut_down(connection)
                 # This releases the lock while it waits.
                 self._changed.wait(_TICK)
 
 
-def _shut_down(connection: Any) -> None:
+def shut_down(connection: Any) -> None:
+    """Shut a connection down, if its driver has the descriptor.
+
+    :param connection: the driver's.
+    """
     with contextlib.suppress(Exception):
         # A duplicate, since libpq closes the descriptor itself.
         with socket.socket(fileno=os.dup(connection.fileno())) as way:

@@ -33,7 +33,6 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import lease_parts
-from ironic_reservations.db import row_counts
 from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.model import instance_reservations
@@ -53,13 +52,11 @@ _LEASED = sa.join(tables.reservations, tables.lease_reservations,
 _ASKED = 'asked_'
 # SELECT ... FROM reservations JOIN lease_reservations ...
 #   LEFT OUTER JOIN instance_reservations ON ... WHERE node_uuid IN (...)
-_WITH_WANTS = sa.select(
+_WITH_WANTS = store.OfNodes(sa.select(
     *_COLUMNS, _l.hypervisor_properties, _l.resource_properties,
     *db_instances.labelled(_ASKED)).select_from(sa.outerjoin(
         _LEASED, tables.instance_reservations,
-        tables.instance_reservations.c.reservation_id == _l.id))
-_WITH_WANTS_OF = _WITH_WANTS.where(
-    _r.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
+        tables.instance_reservations.c.reservation_id == _l.id)), _r.node_uuid)
 # SELECT ... FROM reservations JOIN lease_reservations ON ...
 #   WHERE lease_id IN (...) ORDER BY place
 _OF_LEASES = sa.select(*_COLUMNS).select_from(_LEASED).where(
@@ -103,7 +100,6 @@ _END = _UPDATE.values(expires_at=sa.case(
      _r.expires_at), else_=_now))
 _DELETE = sa.delete(tables.reservations).where(*AS_READ)
 _DELETE_PLANNED = sa.delete(tables.reservations).where(*_UNTOUCHED)
-_BOOKINGS = 'a booking of a lease'
 
 #: The hypervisor properties and resource properties that a booking requires,
 #: and its instance reservation if it is for an instance.
@@ -117,9 +113,7 @@ def read_with_wants(connection: sa.Connection,
 
     :param node_uuids: ``None``: all nodes.
     """
-    rows = (connection.execute(_WITH_WANTS) if node_uuids is None
-            else connection.execute(_WITH_WANTS_OF,
-                                    {'uuids': list(node_uuids)}))
+    rows = _WITH_WANTS.execute(connection, node_uuids)
     made = BOOKING.reader(rows)
     asked = db_instances.reader(rows, prefix=_ASKED)
     others = store.values_of(rows, f'{_ASKED}id', 'hypervisor_properties',
@@ -222,8 +216,7 @@ def read_of_project(connection: sa.Connection, project_id: str | None,
         _r.starts_at, _r.expires_at,
         _l.resource_type == leases.PHYSICAL_HOST,
         *(_TEXTS if texts else _NO_TEXTS)).select_from(_LEASED).where(
-            _r.project_id.is_(None) if project_id is None
-            else _r.project_id == project_id, _r.expires_at > now)
+            _r.project_id == project_id, _r.expires_at > now)
     if without:
         query = query.where(_l.lease_id.not_in(without))
     return [(start, end, bool(whole), hypervisor, resource)
@@ -316,12 +309,11 @@ def as_read(bookings: Collection[leases.NodeBooking]) -> dict[str, Any]:
         'read_state': state.value}
 
 
-def _untouched(bookings: Collection[leases.NodeBooking]) -> dict[str, Any]:
-    """Return the parameters of the condition :data:`_UNTOUCHED`."""
+def _check_untouched(bookings: Collection[leases.NodeBooking]) -> None:
+    """Check that bookings meet the condition :data:`_UNTOUCHED`."""
     if any(booking.begun for booking in bookings):
         raise ValueError('a booking that has started cannot be moved or '
                          'deleted as planned')
-    return as_read(bookings)
 
 
 def move(connection: sa.Connection,
@@ -336,12 +328,11 @@ def move(connection: sa.Connection,
     #   WHERE uuid IN (...) AND node_uuid IN (...) AND
     #     lease_reservation_id IN (...) AND state = 'planned'
     #     AND lessee IS NULL
-    row_counts.check(connection.execute(
-        sa.update(tables.reservations).where(*_UNTOUCHED)
-        .values(node_uuid=sa.case(
+    _check_untouched(homes)
+    _write(connection, sa.update(tables.reservations).where(
+        *_UNTOUCHED).values(node_uuid=sa.case(
             {booking.uuid: uuid for booking, uuid in homes.items()},
-            value=_r.uuid), updated_at=now), _untouched(homes)),
-        len(homes), _BOOKINGS)
+            value=_r.uuid), updated_at=now), homes)
 
 
 def update_end(connection: sa.Connection,
@@ -351,7 +342,7 @@ def update_end(connection: sa.Connection,
 
     :raises Conflict: one of the bookings has changed.
     """
-    _update(connection, bookings, {'expires_at': ends_at, 'updated_at': now})
+    _write(connection, _UPDATE, bookings, expires_at=ends_at, updated_at=now)
 
 
 def update_state(connection: sa.Connection,
@@ -365,7 +356,7 @@ def update_state(connection: sa.Connection,
     changed: dict[str, Any] = {'state': state.value, 'updated_at': now}
     if state is leases.BookingState.BOUND:
         changed['bound_at'] = now
-    _update(connection, bookings, changed)
+    _write(connection, _UPDATE, bookings, **changed)
 
 
 def update_warned(connection: sa.Connection,
@@ -375,7 +366,7 @@ def update_warned(connection: sa.Connection,
 
     :raises Conflict: one of the bookings has changed.
     """
-    _update(connection, bookings, {'warned_at': warned_at})
+    _write(connection, _UPDATE, bookings, warned_at=warned_at)
 
 
 def end(connection: sa.Connection, bookings: Collection[leases.NodeBooking],
@@ -385,9 +376,8 @@ def end(connection: sa.Connection, bookings: Collection[leases.NodeBooking],
     :raises Conflict: one of the bookings has changed.
     """
     # A booking that is ended late must not overlap the next one.
-    _update(connection, bookings, {
-        'state': leases.BookingState.ENDING.value, 'now': now,
-        'updated_at': now}, _END)
+    _write(connection, _END, bookings, now=now, updated_at=now,
+           state=leases.BookingState.ENDING.value)
 
 
 def update_lessees(connection: sa.Connection,
@@ -408,18 +398,7 @@ def update_lessees(connection: sa.Connection,
                 lessees[booking][place], _r.lessee.type)
                 for booking in group}, value=_r.uuid)
             for place, column in enumerate(('lessee', 'lessee_before'))}
-        _update(connection, group, {}, _UPDATE.values(changed))
-
-
-def _update(connection: sa.Connection,
-            bookings: Collection[leases.NodeBooking],
-            values: Mapping[str, Any],
-            statement: sa.Update = _UPDATE) -> None:
-    # UPDATE reservations SET ... WHERE uuid IN (...) AND node_uuid IN (...)
-    #   AND lease_reservation_id IN (...) AND state = ?
-    for group in _groups(bookings):
-        row_counts.check(connection.execute(
-            statement, {**values, **as_read(group)}), len(group), _BOOKINGS)
+        _write(connection, _UPDATE.values(changed), group)
 
 
 def delete_planned(connection: sa.Connection,
@@ -428,12 +407,8 @@ def delete_planned(connection: sa.Connection,
 
     :raises Conflict: one of the bookings has started or changed.
     """
-    if bookings:
-        # DELETE FROM reservations WHERE uuid IN (...) AND node_uuid IN (...)
-        #   AND lease_reservation_id IN (...) AND state = 'planned'
-        #   AND lessee IS NULL
-        row_counts.check(connection.execute(
-            _DELETE_PLANNED, _untouched(bookings)), len(bookings), _BOOKINGS)
+    _check_untouched(bookings)
+    _write(connection, _DELETE_PLANNED, bookings)
 
 
 def delete(connection: sa.Connection,
@@ -442,8 +417,20 @@ def delete(connection: sa.Connection,
 
     :raises Conflict: one of the bookings has changed.
     """
-    # DELETE FROM reservations WHERE uuid IN (...) AND node_uuid IN (...)
-    #   AND lease_reservation_id IN (...) AND state = ?
+    _write(connection, _DELETE, bookings)
+
+
+def _write(connection: sa.Connection, statement: sa.Update | sa.Delete,
+           bookings: Collection[leases.NodeBooking], **values: Any) -> None:
+    """Change or delete bookings, if they are as they were read.
+
+    :param statement: with the condition :data:`AS_READ`.
+    :raises Conflict: one of the bookings has changed.
+    """
+    # UPDATE reservations SET ..., or DELETE FROM reservations,
+    #   WHERE uuid IN (...) AND node_uuid IN (...)
+    #     AND lease_reservation_id IN (...) AND state = ? (AND lessee IS NULL)
     for group in _groups(bookings):
-        row_counts.check(connection.execute(
-            _DELETE, as_read(group)), len(group), _BOOKINGS)
+        store.check(connection.execute(
+            statement, {**values, **as_read(group)}), len(group),
+            'a booking of a lease')

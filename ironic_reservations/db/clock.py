@@ -23,11 +23,9 @@ possible time is used, so that no process ends a promise early.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import datetime
 import os
-import socket
 import threading
 from typing import Any
 
@@ -36,6 +34,7 @@ import sqlalchemy as sa
 
 from ironic_reservations import clock
 from ironic_reservations import errors
+from ironic_reservations.db import answer_limit
 from ironic_reservations.db import connection as db_connection
 
 LOG = log.getLogger(__name__)
@@ -221,11 +220,7 @@ class DatabaseClock:
 
         Libpq itself has no time limit: see :mod:`.sessions`.
         """
-        if not hasattr(self._driver, 'fileno'):
-            return
-        with contextlib.suppress(Exception), socket.socket(
-                fileno=os.dup(self._driver.fileno())) as stuck:
-            stuck.shutdown(socket.SHUT_RDWR)
+        answer_limit.shut_down(self._driver)
 
     def _connected(self, connection: Any, record: Any) -> None:
         self._driver = connection

@@ -32,6 +32,7 @@ from oslo_log import log
 import sqlalchemy as sa
 
 from ironic_reservations import errors
+from ironic_reservations.db import driver_errors
 from ironic_reservations.db import full_disk
 from ironic_reservations.db import kept_connections
 from ironic_reservations.db import postgresql
@@ -48,12 +49,9 @@ _NO_SUCH = (1146, 1054, '42P01', '42703')
 
 
 #: The errors of PostgreSQL for a conflict with another transaction:
-#: serialization failure, deadlock, lock timeout.
-_OUTRUN = ('40001', '40P01', '55P03')
-
-#: The error of MariaDB if it could not assign an auto-increment value because
-#: of a lock timeout or a deadlock.
-_NO_NUMBER = 1467
+#: serialization failure, deadlock, lock timeout; and the error of MariaDB if
+#: it could not assign an auto-increment value because of one of the last two.
+_OUTRUN = ('40001', '40P01', '55P03', 1467)
 
 #: How long, in seconds, to wait for another writer.
 # It is long, since the lock is on the whole file, and waiting writers are
@@ -242,7 +240,7 @@ def _commit(connection: sa.Connection,
         # an error while returning it would hide this one.
         connection.invalidate()
         if (not isinstance(exc, Exception) or _in_the_way(exc)
-                or full_disk.refused_commit(_driver_error(exc))):
+                or full_disk.refused_commit(driver_errors.of(exc))):
             raise
         LOG.exception('The outcome of a COMMIT is not known: the connection '
                       'to the database of the reservations was lost')
@@ -273,7 +271,7 @@ def translated() -> Iterator[None]:
                 'The tables of the database of the reservations are missing '
                 'or out of date. Run "ironic-reservations-dbsync upgrade" and '
                 'try again.') from exc
-        if full_disk.is_full(_driver_error(exc)):
+        if full_disk.is_full(driver_errors.of(exc)):
             LOG.error('The disk of the database of the reservations is full: '
                       '%s', exc)
             raise errors.DatabaseUnavailable(
@@ -293,28 +291,14 @@ def _in_the_way(exc: BaseException) -> bool:
     """Return whether an error is a conflict with another transaction."""
     return (isinstance(exc, (db_exc.DBDeadlock, db_exc.DBDuplicateEntry,
                              db_exc.DBReferenceError))
-            or _code(_driver_error(exc)) in _OUTRUN
-            or next(iter(_driver_error(exc).args), None) == _NO_NUMBER
+            or driver_errors.has(driver_errors.of(exc), _OUTRUN)
             or 'database is locked' in str(exc))
 
 
-def _driver_error(exc: BaseException) -> BaseException:
-    driver = getattr(exc, 'inner_exception', None) or exc
-    return getattr(driver, 'orig', None) or driver
-
-
-def _code(driver: BaseException) -> str | None:
-    """Return PostgreSQL's error code, from psycopg2 or psycopg 3."""
-    return (getattr(driver, 'pgcode', None)
-            or getattr(driver, 'sqlstate', None))
-
-
 def _misses_tables(exc: BaseException) -> bool:
-    if isinstance(exc, db_exc.DBNonExistentTable):
-        return True
-    driver = _driver_error(exc)
-    return (_code(driver) in _NO_SUCH
-            or next(iter(driver.args), None) in _NO_SUCH
+    driver = driver_errors.of(exc)
+    return (isinstance(exc, db_exc.DBNonExistentTable)
+            or driver_errors.has(driver, _NO_SUCH)
             or 'no such column' in str(driver))
 
 

@@ -17,6 +17,8 @@ from __future__ import annotations
 import errno
 import sqlite3
 
+from ironic_reservations.db import driver_errors
+
 #: MariaDB's errors: the disk is full, the table is full.
 _MARIADB = (1021, 1114)
 #: PostgreSQL's error for a full disk.
@@ -31,7 +33,7 @@ def is_full(driver: BaseException) -> bool:
     return (refused_commit(driver)
             or (isinstance(driver, OSError)
                 and driver.errno in (errno.ENOSPC, errno.EDQUOT))
-            or next(iter(driver.args), None) in _MARIADB)
+            or driver_errors.has(driver, _MARIADB))
 
 
 def refused_commit(driver: BaseException) -> bool:
@@ -45,5 +47,4 @@ def refused_commit(driver: BaseException) -> bool:
     """
     return ((isinstance(driver, sqlite3.Error)
              and 'database or disk is full' in str(driver))
-            or _POSTGRESQL in (getattr(driver, 'pgcode', None),
-                               getattr(driver, 'sqlstate', None)))
+            or driver_errors.code(driver) == _POSTGRESQL)

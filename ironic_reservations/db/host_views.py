@@ -26,6 +26,7 @@ from ironic_reservations.db import conditions
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import node_windows as db_windows
 from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.model import host_view
 from ironic_reservations.model import leases
@@ -110,11 +111,9 @@ def _views(first: bool, windows: bool) -> sa.SelectBase:
 
 # SELECT ... FROM reservations WHERE immediate = 1 OR it is a window that is
 #   not over
-_ALL_UNLEASED = sa.select(_r.immediate, *_ROW.columns, *_WINDOW.labelled(
-    _BOOKED)).where(
-        sa.or_(_r.immediate == 1, conditions.window_is()))
-_UNLEASED = _ALL_UNLEASED.where(
-    _r.node_uuid.in_(sa.bindparam('uuids', expanding=True)))
+_UNLEASED = store.OfNodes(sa.select(
+    _r.immediate, *_ROW.columns, *_WINDOW.labelled(_BOOKED)).where(
+        sa.or_(_r.immediate == 1, conditions.window_is())), _r.node_uuid)
 
 
 def read_unleased(connection: sa.Connection,
@@ -127,8 +126,7 @@ def read_unleased(connection: sa.Connection,
     :returns: the reservations, live or not, and the windows that are not over,
         by start.
     """
-    result = (connection.execute(_ALL_UNLEASED) if node_uuids is None else
-              connection.execute(_UNLEASED, {'uuids': list(node_uuids)}))
+    result = _UNLEASED.execute(connection, node_uuids)
     reservation = _ROW.reader(result)
     window = _WINDOW.reader(result, prefix=_BOOKED)
     rows: dict[str, node_reservation.Reservation] = {}

@@ -22,7 +22,6 @@ import uuid as uuid_module
 
 import sqlalchemy as sa
 
-from ironic_reservations.db import row_counts
 from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.model import leases
@@ -135,19 +134,23 @@ def insert(connection: sa.Connection, node_uuid: str,
 
 
 def update(connection: sa.Connection, host_id: int, node_uuid: str,
-           now: datetime.datetime, reservable: bool | None = None) -> None:
+           now: datetime.datetime, reservable: bool | None = None,
+           excluded: bool | None = None) -> None:
     """Write whether a host may be leased, and that it has changed.
 
     :param node_uuid: the node of the host.
     :param reservable: ``None``: keep it.
+    :param excluded: whether the configuration closes it; ``None``: keep it.
     :raises Conflict: the host does not exist any more.
     """
     # UPDATE hosts SET ... WHERE id = ? AND node_uuid = ?
-    changed = {} if reservable is None else {'reservable': reservable}
-    row_counts.check(connection.execute(
+    changed = {'reservable': reservable, 'excluded': excluded}
+    store.check(connection.execute(
         sa.update(tables.hosts)
         .where(_h.id == host_id, _h.node_uuid == node_uuid)
-        .values(updated_at=now, **changed)), 1, f'host {host_id}')
+        .values(updated_at=now, **{
+            name: value for name, value in changed.items()
+            if value is not None})), 1, f'host {host_id}')
 
 
 def write_capabilities(connection: sa.Connection, host_ids: Collection[int],
@@ -186,7 +189,7 @@ def delete(connection: sa.Connection, host_id: int, node_uuid: str) -> None:
     connection.execute(sa.delete(tables.host_capabilities).where(
         _c.host_id == host_id))
     # DELETE FROM hosts WHERE id = ? AND node_uuid = ?
-    row_counts.check(connection.execute(sa.delete(tables.hosts).where(
+    store.check(connection.execute(sa.delete(tables.hosts).where(
         _h.id == host_id, _h.node_uuid == node_uuid)), 1, f'host {host_id}')
 
 

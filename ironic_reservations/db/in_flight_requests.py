@@ -42,14 +42,14 @@ _REQUEST = store.Rows(
 #   WHERE node_uuid IN (...) GROUP BY node_uuid
 # Past times count, too: a request without an answer may still be carried
 # out.
-_BUSY = sa.select(
+_LATEST = sa.select(
     _p.node_uuid, sa.func.max(_p.expires_at, type_=tables.UTCDateTime)
 ).group_by(_p.node_uuid)
-_OF = _p.node_uuid.in_(sa.bindparam('uuids', expanding=True))
-_BUSY_OF = _BUSY.where(_OF)
-# The same, with: AND token <> node_uuid
-_USED = _BUSY.where(_p.token != _p.node_uuid)
-_USED_OF = _USED.where(_OF)
+_BUSY = store.OfNodes(_LATEST, _p.node_uuid)
+# The same, with: token <> node_uuid
+_USED = store.OfNodes(_LATEST.where(_p.token != _p.node_uuid), _p.node_uuid)
+#: The condition that a row is an unused ticket.
+_UNUSED = _p.state == in_flight.State.ISSUED.value
 # INSERT INTO in_flight_requests (node_uuid, ...) SELECT ?, ... FROM nodes
 #   WHERE uuid = ? AND NOT EXISTS (SELECT * FROM in_flight_requests
 #     WHERE node_uuid = ? AND act IN ('undeploy', 'abort', ...))
@@ -71,9 +71,8 @@ def read_busy(connection: sa.Connection,
     :returns: the latest time for the answer to the last request, by node uuid;
         after this time, the outcome is unknown.
     """
-    rows = (connection.execute(_BUSY) if node_uuids is None
-            else connection.execute(_BUSY_OF, {'uuids': list(node_uuids)}))
-    return {uuid: until for uuid, until in rows}
+    return {uuid: until for uuid, until
+            in _BUSY.execute(connection, node_uuids)}
 
 
 def read_used(connection: sa.Connection,
@@ -82,9 +81,7 @@ def read_used(connection: sa.Connection,
 
     An unknown request of a lost history only delays the next use of a node.
     """
-    rows = (connection.execute(_USED) if node_uuids is None
-            else connection.execute(_USED_OF, {'uuids': list(node_uuids)}))
-    return frozenset(uuid for uuid, _ in rows)
+    return frozenset(_USED.execute(connection, node_uuids).scalars())
 
 
 def insert(connection: sa.Connection, node_uuid: str, token: str,
@@ -200,9 +197,8 @@ def read_ticket_node(connection: sa.Connection, token: str) -> str | None:
     # SELECT node_uuid FROM in_flight_requests
     #   WHERE token = ? AND state = 'issued'
     return connection.execute(
-        sa.select(_p.node_uuid).where(
-            _p.token == token,
-            _p.state == in_flight.State.ISSUED.value)).scalar_one_or_none()
+        sa.select(_p.node_uuid).where(_p.token == token, _UNUSED)
+    ).scalar_one_or_none()
 
 
 def take_ticket(connection: sa.Connection, token: str, node_uuid: str,
@@ -219,7 +215,7 @@ def take_ticket(connection: sa.Connection, token: str, node_uuid: str,
     return bool(connection.execute(
         sa.update(tables.in_flight_requests)
         .where(_p.token == token, _p.node_uuid == node_uuid, _p.act == act,
-               _p.state == in_flight.State.ISSUED.value, _p.expires_at > now)
+               _UNUSED, _p.expires_at > now)
         .values(state=in_flight.State.SENT.value, expires_at=expires_at)
     ).rowcount)
 
@@ -230,8 +226,7 @@ def void_ticket(connection: sa.Connection, token: str) -> bool:
     #   AND state = 'issued'
     return bool(connection.execute(
         sa.delete(tables.in_flight_requests)
-        .where(_p.token == token,
-               _p.state == in_flight.State.ISSUED.value)).rowcount)
+        .where(_p.token == token, _UNUSED)).rowcount)
 
 
 def void_tickets(connection: sa.Connection, lease_id: str) -> int:
@@ -243,8 +238,7 @@ def void_tickets(connection: sa.Connection, lease_id: str) -> int:
     #   AND state = 'issued'
     return connection.execute(
         sa.delete(tables.in_flight_requests)
-        .where(_p.lease_id == lease_id,
-               _p.state == in_flight.State.ISSUED.value)).rowcount
+        .where(_p.lease_id == lease_id, _UNUSED)).rowcount
 
 
 def void_acts(connection: sa.Connection, node_uuid: str,
@@ -253,8 +247,7 @@ def void_acts(connection: sa.Connection, node_uuid: str,
     # DELETE FROM in_flight_requests WHERE node_uuid = ?
     #   AND act IN (...) AND state = 'issued'
     connection.execute(sa.delete(tables.in_flight_requests).where(
-        _p.node_uuid == node_uuid, _p.act.in_(acts),
-        _p.state == in_flight.State.ISSUED.value))
+        _p.node_uuid == node_uuid, _p.act.in_(acts), _UNUSED))
 
 
 def mark(connection: sa.Connection, token: str, node_uuid: str,

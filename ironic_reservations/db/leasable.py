@@ -21,7 +21,6 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import conditions
 from ironic_reservations.db import hosts
-from ironic_reservations.db import row_counts
 from ironic_reservations.db import tables
 from ironic_reservations.model import node_condition
 
@@ -109,11 +108,7 @@ def update(connection: sa.Connection, node_uuids: Collection[str], *,
     :raises Conflict: one of the hosts has been deleted.
     """
     for row in hosts.read(connection, node_uuids=node_uuids):
-        # UPDATE hosts SET excluded = ? WHERE id = ? AND node_uuid = ?
-        row_counts.check(connection.execute(
-            sa.update(tables.hosts)
-            .where(_h.id == row.id, _h.node_uuid == row.node_uuid)
-            .values(excluded=excluded, updated_at=now)), 1, f'host {row.id}')
+        hosts.update(connection, row.id, row.node_uuid, now, excluded=excluded)
 
 
 def delete(connection: sa.Connection, node_uuids: Collection[str], *,

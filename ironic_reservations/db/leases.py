@@ -98,6 +98,8 @@ _END = '.'
 #: The statuses of leases that have nodes, or will have nodes.
 KEPT = tuple(status.value for status in leases.LeaseStatus
              if status is not leases.LeaseStatus.TERMINATED)
+# A positive list, since a negation uses no index.
+_LIVE = tuple(status.value for status in leases.LeaseStatus if not status.over)
 
 
 def read(connection: sa.Connection,
@@ -299,12 +301,8 @@ def count_live(connection: sa.Connection, project_id: str | None,
     """
     # SELECT COUNT(*) FROM leases WHERE status IN (...)
     #   AND project_id = ? AND id NOT IN (...)
-    # A positive list, since a negation uses no index.
-    live = [status.value for status in leases.LeaseStatus if not status.over]
-    query = (sa.select(sa.func.count()).select_from(tables.leases)
-             .where(_s.status.in_(live)))
-    query = query.where(_s.project_id.is_(None) if project_id is None
-                        else _s.project_id == project_id)
+    query = sa.select(sa.func.count()).select_from(tables.leases).where(
+        _s.status.in_(_LIVE), _s.project_id == project_id)
     if without:
         query = query.where(_s.id.not_in(without))
     return int(connection.execute(query).scalar_one())
@@ -314,18 +312,16 @@ def read_projects(connection: sa.Connection) -> frozenset[str]:
     """Return the projects that have leases that are not over."""
     # SELECT DISTINCT project_id FROM leases
     #   WHERE status IN (...) AND project_id IS NOT NULL
-    live = [status.value for status in leases.LeaseStatus if not status.over]
     return frozenset(connection.execute(
         sa.select(_s.project_id).distinct().where(
-            _s.status.in_(live), _s.project_id.is_not(None))).scalars())
+            _s.status.in_(_LIVE), _s.project_id.is_not(None))).scalars())
 
 
 def read_of_project(connection: sa.Connection, project_id: str) -> list[str]:
     """Return the ids of a project's leases that are not over."""
     # SELECT id FROM leases WHERE project_id = ? AND status IN (...)
-    live = [status.value for status in leases.LeaseStatus if not status.over]
     return list(connection.execute(sa.select(_s.id).where(
-        _s.project_id == project_id, _s.status.in_(live))
+        _s.project_id == project_id, _s.status.in_(_LIVE))
         .order_by(_s.id)).scalars())
 
 

@@ -31,6 +31,7 @@ from oslo_db.sqlalchemy import engines
 import sqlalchemy as sa
 
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import driver_errors
 from ironic_reservations.db import migration_turn
 from ironic_reservations.db import postgresql
 from ironic_reservations.db import sessions
@@ -95,10 +96,10 @@ def alone(database: db_connection.Database,
             try:
                 yield connection
             except Exception as exc:
-                if (name in _MYSQL and migration_turn.error_number(exc)
-                        in _OF_TWO_AT_ONCE):
+                if name in _MYSQL and (
+                        driver_errors.caused(exc, _OF_TWO_AT_ONCE)):
                     raise migration_turn.Overtaken(_first_line(exc)) from exc
-                if _took_too_long(exc):
+                if driver_errors.caused(exc, _TOO_LONG):
                     raise TableInUse(
                         'a transaction of another program has locked a table '
                         f'for {_TABLE_WAIT} s. Nothing is lost. End that '
@@ -198,7 +199,7 @@ def _postgresql(engine: sa.Engine, wait: float) -> Iterator[sa.Connection]:
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(
                 _number('ironic_reservations migration'))))
         except Exception as exc:
-            if _took_too_long(exc):
+            if driver_errors.caused(exc, _TOO_LONG):
                 raise _another(wait) from exc
             raise
         _set_local_lock_timeout(connection, _TABLE_WAIT)
@@ -245,16 +246,6 @@ def _another(wait: float, holder: str = '') -> AnotherMigrates:
         f'{holder and f" ({holder})"} and has not finished '
         f'within {wait:g} s, so nothing was changed. Wait for it, or stop it '
         'if it makes no progress, and run the command again.')
-
-
-def _took_too_long(exc: BaseException | None) -> bool:
-    while exc is not None:
-        driver = getattr(exc, 'orig', None) or exc
-        if (getattr(driver, 'pgcode', None) in _TOO_LONG
-                or next(iter(driver.args), None) in _TOO_LONG):
-            return True
-        exc = exc.__cause__
-    return False
 
 
 def _first_line(exc: BaseException) -> str:

@@ -42,6 +42,8 @@ import uuid
 from oslo_log import log
 import sqlalchemy as sa
 
+from ironic_reservations.db import driver_errors
+
 LOG = log.getLogger(__name__)
 
 TABLE = sa.Table(
@@ -200,8 +202,7 @@ class Turn:
         with _not_now(), self._engine.connect() as connection:
             done = connection.execute(sa.update(TABLE).where(
                 TABLE.c.id == _ROW, TABLE.c.beats == seen.beats,
-                TABLE.c.token.is_(None) if seen.token is None
-                else TABLE.c.token == seen.token).values(
+                TABLE.c.token == seen.token).values(
                     token=self._token, beats=seen.beats + 1,
                     holder=f'{socket.gethostname()}, process {os.getpid()}'))
             if done.rowcount and seen.token is not None:
@@ -242,16 +243,5 @@ def _not_now() -> Iterator[None]:
     try:
         yield
     except Exception as exc:
-        if error_number(exc) not in _AGAIN:
+        if not driver_errors.caused(exc, _AGAIN):
             raise
-
-
-def error_number(exc: BaseException | None) -> int | None:
-    """Return the number of MariaDB's error, ``None`` for another error."""
-    while exc is not None:
-        driver = getattr(exc, 'orig', None)
-        number = next(iter(getattr(driver, 'args', ())), None)
-        if isinstance(number, int):
-            return number
-        exc = getattr(exc, 'inner_exception', None) or exc.__cause__
-    return None

@@ -27,7 +27,6 @@ import uuid as uuid_module
 import sqlalchemy as sa
 
 from ironic_reservations.db import conditions
-from ironic_reservations.db import row_counts
 from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.model import node_window
@@ -76,7 +75,7 @@ def write(connection: sa.Connection, pairs: Sequence[Pair],
         statement = (
             sa.delete(tables.reservations) if over else sa.update(
                 tables.reservations).values(updated_at=now, **dict(changed)))
-        row_counts.check(connection.execute(statement.where(
+        store.check(connection.execute(statement.where(
             _r.uuid.in_([each.uuid for each in there]),
             _r.node_uuid.in_({each.node_uuid for each in there}),
             _r.window_id.in_({each.window_id for each in there}),

@@ -79,11 +79,10 @@ _FACTS = tuple(column.key for column in _NODE.columns
 # SELECT uuid, generation, name, ... FROM nodes
 # The statements of requests are built once: building one takes longer
 # than all other work of SQLAlchemy for it.
-_NODES = sa.select(*_NODE.columns)
-_NODES_BY_UUID = _NODES.where(_n.uuid.in_(_UUIDS))
+_NODES = store.OfNodes(sa.select(*_NODE.columns), _n.uuid)
+_t = tables.node_traits.c
 # SELECT node_uuid, trait FROM node_traits
-_TRAITS = sa.select(tables.node_traits.c.node_uuid, tables.node_traits.c.trait)
-_TRAITS_BY_UUID = _TRAITS.where(tables.node_traits.c.node_uuid.in_(_UUIDS))
+_TRAITS = store.OfNodes(sa.select(_t.node_uuid, _t.trait), _t.node_uuid)
 
 
 def read_nodes(connection: sa.Connection, uuids: Collection[str] | None = None,
@@ -93,17 +92,12 @@ def read_nodes(connection: sa.Connection, uuids: Collection[str] | None = None,
     :param with_traits: whether to read traits, too, with another query.
     """
     # SELECT uuid, generation, ... FROM nodes WHERE uuid IN (...)
-    query, of_traits = _NODES, _TRAITS
-    given = {}
-    if uuids is not None:
-        query, of_traits = _NODES_BY_UUID, _TRAITS_BY_UUID
-        given = {'uuids': list(uuids)}
-    result = connection.execute(query, given)
+    result = _NODES.execute(connection, uuids)
     made, uuid_of, rows = _NODE.reader(result, 'traits'), store.values_of(
         result, 'uuid'), result.all()
     traits: dict[str, set[str]] = {}
     if with_traits and rows:
-        for node_uuid, trait in connection.execute(of_traits, given):
+        for node_uuid, trait in _TRAITS.execute(connection, uuids):
             traits.setdefault(node_uuid, set()).add(trait)
     return {(uuid := uuid_of(row)): made(
         row, frozenset(traits.get(uuid, ()))) for row in rows}
@@ -178,72 +172,47 @@ def read_classes(connection: sa.Connection) -> list[str]:
         .where(_n.resource_class.is_not(None)).order_by(_n.resource_class)))
 
 
-@dataclasses.dataclass(frozen=True)
-class _Shape:
-    """The form of a query for nodes, without its values.
+#: The name of a caller who sees no node, among those of parameters.
+_NOBODY = 'nobody'
+#: The names of the conditions of a query for nodes, in order. Statements are
+#: built once for each form.
+_Form = tuple[str, ...]
 
-    :ivar classes: whether resource classes are required.
-    :ivar sole: whether a single resource class is required.
-    :ivar others: whether some resource classes are excluded.
-    :ivar traits: the number of required traits.
-    :ivar forbidden: the number of excluded traits.
-    :ivar everything: whether the caller may see all nodes.
-    :ivar project: whether the caller may see the nodes of a project.
-    """
 
-    classes: bool
-    sole: bool
-    others: bool
-    traits: int
-    forbidden: int
-    everything: bool
-    project: bool
-
-    @classmethod
-    def of(cls, wanted: NodeRequirements,
-           sees: visibility.Visibility) -> _Shape:
-        """Return the form of a query."""
-        classes = wanted.resource_classes
-        return cls(classes is not None,
-                   classes is not None and len(classes) == 1,
-                   bool(wanted.other_classes), len(wanted.traits),
-                   len(wanted.forbidden), sees.everything,
-                   sees.project_id is not None)
-
-    def conditions(self) -> list[conditions.Condition]:
-        """Return the conditions on rows of ``nodes``."""
-        found: list[conditions.Condition] = []
-        if self.sole:
+def _condition(name: str) -> conditions.Condition:
+    """Return the condition on a row of ``nodes`` with a parameter."""
+    parameter = sa.bindparam(name)
+    several = sa.bindparam(name, expanding=True)
+    match name.partition('_')[0]:
+        case 'class':
             # SQLAlchemy writes lists of values into a statement at each
             # execution.
-            found.append(_n.resource_class == sa.bindparam('class'))
-        elif self.classes:
-            found.append(_n.resource_class.in_(
-                sa.bindparam('classes', expanding=True)))
-        if self.others:
-            found.append(sa.or_(
-                _n.resource_class.is_(None), _n.resource_class.not_in(
-                    sa.bindparam('others', expanding=True))))
-        found += [_has(f'trait_{each}') for each in range(self.traits)]
-        found += [~_has(f'forbidden_{each}')
-                  for each in range(self.forbidden)]
-        if not self.everything:
-            found.append(conditions.of_project(sa.bindparam('project'))
-                         if self.project else sa.false())
-        return found
+            return _n.resource_class == parameter
+        case 'classes':
+            return _n.resource_class.in_(several)
+        case 'others':
+            return sa.or_(_n.resource_class.is_(None),
+                          _n.resource_class.not_in(several))
+        case 'trait':
+            return _has(parameter)
+        case 'forbidden':
+            return ~_has(parameter)
+        case 'project':
+            return conditions.of_project(parameter)
+        case _:
+            assert name == _NOBODY
+            return sa.false()
 
 
-def _has(name: str) -> sa.Exists:
+def _has(trait: sa.BindParameter[str]) -> sa.Exists:
     """Return the condition that a node has a trait."""
-    has = tables.node_traits.c
-    return sa.exists().where(has.node_uuid == _n.uuid,
-                             has.trait == sa.bindparam(name))
+    return sa.exists().where(_t.node_uuid == _n.uuid, _t.trait == trait)
 
 
-def _given(wanted: NodeRequirements, sees: visibility.Visibility,
-           now: datetime.datetime) -> dict[str, Any]:
-    """Return the values of a query, by the names of its parameters."""
-    given: dict[str, Any] = {'now': now}
+def _asked(wanted: NodeRequirements,
+           sees: visibility.Visibility) -> tuple[_Form, dict[str, Any]]:
+    """Return the form of a query, and its values by name."""
+    given: dict[str, Any] = {}
     if wanted.resource_classes is not None:
         if len(wanted.resource_classes) == 1:
             (given['class'],) = wanted.resource_classes
@@ -255,9 +224,11 @@ def _given(wanted: NodeRequirements, sees: visibility.Visibility,
                  in enumerate(sorted(wanted.traits)))
     given.update((f'forbidden_{number}', trait) for number, trait
                  in enumerate(sorted(wanted.forbidden)))
-    if not sees.everything and sees.project_id is not None:
+    if not sees.everything:
+        if sees.project_id is None:
+            return (*given, _NOBODY), given
         given['project'] = sees.project_id
-    return given
+    return (*given,), given
 
 
 class _Range(enum.Enum):
@@ -267,16 +238,16 @@ class _Range(enum.Enum):
     IN_FRONT = enum.auto()
 
 
-def _not_booked_now(shape: _Shape, hosts: bool) -> list[conditions.Condition]:
+def _not_booked_now(form: _Form, hosts: bool) -> list[conditions.Condition]:
     """Return the conditions on a node that can be reserved at present."""
-    return [*shape.conditions(), *(condition for _, condition in
-                                   conditions.requirements(conditions.NOW,
-                                                           hosts))]
+    return [*map(_condition, form), *(
+        condition for _, condition in conditions.requirements(conditions.NOW,
+                                                              hosts))]
 
 
 # Limited, since clients choose the number of traits.
 @functools.lru_cache(maxsize=64)
-def _candidates(shape: _Shape, hosts: bool, part: _Range,
+def _candidates(form: _Form, hosts: bool, part: _Range,
                 by_uuid: bool) -> sa.Select[Any]:
     """Return a statement of :func:`read_candidates`, which is built once."""
     # SELECT uuid, generation, ...,
@@ -294,7 +265,7 @@ def _candidates(shape: _Shape, hosts: bool, part: _Range,
         related += _counted(_r.uuid == sa.bindparam('of_uuid'))
     start_at = sa.bindparam('start_at')
     return sa.select(*_PICKED, related.label('related')).where(
-        *_not_booked_now(shape, hosts), conditions.unbooked(conditions.NOW),
+        *_not_booked_now(form, hosts), conditions.unbooked(conditions.NOW),
         _n.uuid >= start_at if part is _Range.BEHIND else _n.uuid < start_at
     ).order_by(_n.uuid).limit(sa.bindparam('most', type_=sa.Integer))
 
@@ -333,9 +304,8 @@ def read_candidates(connection: sa.Connection, wanted: NodeRequirements,
     :param uuid: the uuid of the reservation, if it was chosen before.
     :param hosts: whether nodes that are hosts of leases may be used.
     """
-    shape = _Shape.of(wanted, sees)
-    given = {**_given(wanted, sees, now), 'start_at': start_at,
-             'instance': instance_uuid}
+    form, given = _asked(wanted, sees)
+    given |= {'now': now, 'start_at': start_at, 'instance': instance_uuid}
     if uuid is not None:
         given['of_uuid'] = uuid
     # Two scans of the index that stop at the limit; sorting all nodes
@@ -347,7 +317,7 @@ def read_candidates(connection: sa.Connection, wanted: NodeRequirements,
     for part in _Range:
         if len(found) < limit:
             rows = connection.execute(
-                _candidates(shape, hosts, part, uuid is not None),
+                _candidates(form, hosts, part, uuid is not None),
                 {**given, 'most': limit - len(found)})
             made = _NODE.reader(rows, 'traits')
             for row in rows:
@@ -358,12 +328,12 @@ def read_candidates(connection: sa.Connection, wanted: NodeRequirements,
 
 
 @functools.lru_cache(maxsize=64)
-def _promised(shape: _Shape, hosts: bool) -> sa.Select[Any]:
+def _promised(form: _Form, hosts: bool) -> sa.Select[Any]:
     """Return the statement of :func:`read_promised`, which is built once."""
     # SELECT ... FROM nodes WHERE (it can be reserved now)
     #   AND (it is booked for later) ORDER BY uuid
     return sa.select(*_NODE.columns).where(
-        *_not_booked_now(shape, hosts),
+        *_not_booked_now(form, hosts),
         sa.not_(conditions.unbooked(conditions.NOW))).order_by(_n.uuid)
 
 
@@ -378,8 +348,8 @@ def read_promised(connection: sa.Connection, wanted: NodeRequirements,
     """
     # SELECT ... FROM nodes WHERE (as for a candidate)
     #   AND (EXISTS (a lease to come) OR EXISTS (maintenance to come))
-    rows = connection.execute(_promised(_Shape.of(wanted, sees), hosts),
-                              _given(wanted, sees, now))
+    form, given = _asked(wanted, sees)
+    rows = connection.execute(_promised(form, hosts), {**given, 'now': now})
     made = _NODE.reader(rows, 'traits')
     found = [made(row, wanted.traits) for row in rows]
     return {node.uuid: node for node in sorted(
@@ -403,14 +373,13 @@ def count_obstacles(connection: sa.Connection, wanted: NodeRequirements,
     cause = sa.func.coalesce(
         conditions.obstacle(now, hosts, unheld or {}, full or {}),
         reasons.BUSY)
+    form, given = _asked(wanted, sees)
     seen = sa.select(cause.label('cause')).where(
-        _n.inventories.is_(None),
-        *_Shape.of(wanted, sees).conditions()).subquery()
+        _n.inventories.is_(None), *map(_condition, form)).subquery()
     # SELECT cause, COUNT(*) FROM (SELECT CASE ... END AS cause FROM nodes
     #   WHERE resource_class = ?) GROUP BY cause
     rows = connection.execute(
-        sa.select(seen.c.cause, sa.func.count()).group_by(seen.c.cause),
-        _given(wanted, sees, now))
+        sa.select(seen.c.cause, sa.func.count()).group_by(seen.c.cause), given)
     return {cause: count for cause, count in rows}
 
 

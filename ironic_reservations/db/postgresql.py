@@ -24,6 +24,7 @@ too.
 from __future__ import annotations
 
 from collections.abc import Callable
+import contextlib
 import functools
 from typing import Any
 
@@ -115,28 +116,41 @@ def _threshold(said: Any) -> int | None:
     return int(said)
 
 
-@functools.cache
-def _of_psycopg2(extensions: Any, begin: str, seconds: float) -> Any:
-    """Return a class of connections with limits, of psycopg2."""
-    idle = extensions.TRANSACTION_STATUS_IDLE
-    own = extensions.connection.autocommit
+def _cursor(base: Any, idle: Any, begin: str,
+            limited: Callable[
+                [Any], contextlib.AbstractContextManager[None]]) -> Any:
+    """Return a class of cursors that begin transactions.
 
-    class Cursor(extensions.cursor):  # type: ignore[misc]
+    :param idle: the status of a connection without a transaction.
+    :param limited: limits the waits of a connection.
+    """
+    class Cursor(base):  # type: ignore[misc]
         def execute(self, query: Any, *args: Any, **kwargs: Any) -> Any:
-            with answer_limit.within(self.connection, seconds):
+            with limited(self.connection):
                 self._begin(query)
                 return super().execute(query, *args, **kwargs)
 
         def executemany(self, query: Any, *args: Any, **kwargs: Any) -> Any:
-            with answer_limit.within(self.connection, seconds):
+            with limited(self.connection):
                 self._begin(query)
                 return super().executemany(query, *args, **kwargs)
 
         def _begin(self, query: Any) -> None:
             opened = self.connection
-            if (opened.get_transaction_status() == idle
+            if (opened.info.transaction_status == idle
                     and not opened.autocommit and not _begins(query)):
                 super().execute(begin)
+
+    return Cursor
+
+
+@functools.cache
+def _of_psycopg2(extensions: Any, begin: str, seconds: float) -> Any:
+    """Return a class of connections with limits, of psycopg2."""
+    idle = extensions.TRANSACTION_STATUS_IDLE
+    own = extensions.connection.autocommit
+    cursor = _cursor(extensions.cursor, idle, begin, functools.partial(
+        answer_limit.within, seconds=seconds))
 
     class Connection(extensions.connection):  # type: ignore[misc]
         # The driver itself would begin each transaction with a bare
@@ -146,7 +160,7 @@ def _of_psycopg2(extensions: Any, begin: str, seconds: float) -> Any:
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **kwargs)
             own.__set__(self, True)
-            self.cursor_factory = Cursor
+            self.cursor_factory = cursor
 
         def commit(self) -> None:
             self._end('COMMIT')
@@ -165,22 +179,9 @@ def _of_psycopg2(extensions: Any, begin: str, seconds: float) -> Any:
 @functools.cache
 def _of_psycopg(driver: Any, begin: str, seconds: float) -> Any:
     """Return a class of connections with limits, of psycopg 3."""
-    idle = driver.pq.TransactionStatus.IDLE
-
-    class Cursor(driver.Cursor):  # type: ignore[misc]
-        def execute(self, query: Any, *args: Any, **kwargs: Any) -> Any:
-            self._begin(query)
-            return super().execute(query, *args, **kwargs)
-
-        def executemany(self, query: Any, *args: Any, **kwargs: Any) -> Any:
-            self._begin(query)
-            return super().executemany(query, *args, **kwargs)
-
-        def _begin(self, query: Any) -> None:
-            opened = self.connection
-            if (opened.info.transaction_status == idle
-                    and not opened.autocommit and not _begins(query)):
-                super().execute(begin)
+    # The connection itself limits its waits.
+    cursor = _cursor(driver.Cursor, driver.pq.TransactionStatus.IDLE, begin,
+                     contextlib.nullcontext)
 
     class Connection(driver.Connection):  # type: ignore[misc]
         # As above. Its own commit() and rollback() read the state.
@@ -188,7 +189,7 @@ def _of_psycopg(driver: Any, begin: str, seconds: float) -> Any:
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **kwargs)
-            self.cursor_factory = Cursor
+            self.cursor_factory = cursor
 
         def wait(self, *args: Any, **kwargs: Any) -> Any:
             with answer_limit.within(self, seconds):

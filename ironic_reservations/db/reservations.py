@@ -295,8 +295,7 @@ def _waiting(project_id: str | None,
              now: datetime.datetime) -> sa.ColumnElement[bool]:
     """Return the condition that a reservation of a project is unused."""
     return sa.and_(
-        _r.project_id.is_(None) if project_id is None
-        else _r.project_id == project_id, _r.immediate.is_not(None),
+        _r.project_id == project_id, _r.immediate.is_not(None),
         _r.state == node_reservation.State.RESERVED.value, _r.expires_at > now)
 
 

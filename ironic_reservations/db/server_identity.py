@@ -26,6 +26,8 @@ from oslo_log import log
 import sqlalchemy as sa
 from sqlalchemy.ext import compiler
 
+from ironic_reservations.db import driver_errors
+
 LOG = log.getLogger(__name__)
 
 # The first eight digits of the name of a WAL file are its timeline.
@@ -95,9 +97,7 @@ def find_out(engine: sa.Engine) -> None:
                 cursor.execute(_POSTGRESQL.replace(
                     "CAST('histories'::regclass AS oid)", "''")[1:-1])
         except engine.dialect.loaded_dbapi.Error as exc:
-            code = getattr(exc, 'pgcode', None) or getattr(exc, 'sqlstate',
-                                                           None)
-            if not (code or '').startswith(_REFUSALS):
+            if not (driver_errors.code(exc) or '').startswith(_REFUSALS):
                 # The next connection tries it again.
                 raise
             setattr(engine.dialect, _REFUSED, True)

@@ -31,6 +31,7 @@ from oslo_config import cfg
 from oslo_log import log
 import sqlalchemy as sa
 
+from ironic_reservations.db import driver_errors
 from ironic_reservations.db import postgresql
 
 LOG = log.getLogger(__name__)
@@ -151,7 +152,7 @@ def set_mariadb(connection: Any, wanted: Mapping[str, float]) -> None:
             cursor.execute('SET SESSION ' + ', '.join(
                 f'{name} = {value}' for name, value in wanted.items()))
         except Exception as exc:
-            if next(iter(exc.args), None) != _NO_SUCH_SETTING:
+            if not driver_errors.has(exc, (_NO_SUCH_SETTING,)):
                 raise
             raise NotServed(
                 'the database server is not MariaDB 10.3 or newer but '

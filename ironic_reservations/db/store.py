@@ -223,7 +223,7 @@ class Rows(Record[_T]):
         :raises Conflict: the row has changed since it was read.
         """
         if not self.try_update(connection, before, after, statement, **more):
-            raise self._changed_since(before)
+            raise _changed_since(self._what.format(before))
 
     def try_update(self, connection: sa.Connection, before: _T, after: _T,
                    statement: sa.Update | None = None, **more: Any) -> bool:
@@ -252,7 +252,7 @@ class Rows(Record[_T]):
         :raises Conflict: the row has changed since it was read.
         """
         if not self.try_delete(connection, before):
-            raise self._changed_since(before)
+            raise _changed_since(self._what.format(before))
 
     def try_delete(self, connection: sa.Connection, before: _T) -> bool:
         """Delete a row.
@@ -263,10 +263,6 @@ class Rows(Record[_T]):
         # DELETE FROM ... WHERE (it is as it was read)
         return bool(connection.execute(self._deleting,
                                        self.read(before)).rowcount)
-
-    def _changed_since(self, before: _T) -> connection_module.Conflict:
-        return connection_module.Conflict(
-            f'{self._what.format(before)} has changed since it was read')
 
     def delete_all(self, connection: sa.Connection,
                    rows: Collection[_T]) -> None:
@@ -279,10 +275,9 @@ class Rows(Record[_T]):
         # The first condition is for the index: MariaDB uses none for tuples.
         if rows:
             values = [tuple(self.read(row).values()) for row in rows]
-            if connection.execute(self._deleting_all, {
-                    'of_keys': [key for key, *_ in values],
-                    'of_rows': values}).rowcount != len(rows):
-                raise self._changed_since(next(iter(rows)))
+            check(connection.execute(self._deleting_all, {
+                'of_keys': [key for key, *_ in values], 'of_rows': values}),
+                len(rows), self._what.format(next(iter(rows))))
 
     @functools.cached_property
     def _deleting_all(self) -> sa.Delete:
@@ -290,6 +285,43 @@ class Rows(Record[_T]):
         return sa.delete(self._table).where(
             columns[0].in_(sa.bindparam('of_keys', expanding=True)),
             sa.tuple_(*columns).in_(sa.bindparam('of_rows', expanding=True)))
+
+
+class OfNodes:
+    """A query for the rows of all nodes, or of some; each is built once."""
+
+    def __init__(self, query: sa.Select[Any],
+                 node_uuid: sa.ColumnElement[str]) -> None:
+        self._all = query
+        self._some = query.where(node_uuid.in_(
+            sa.bindparam('uuids', expanding=True)))
+
+    def execute(self, connection: sa.Connection,
+                node_uuids: Collection[str] | None
+                ) -> sa.CursorResult[Any]:
+        """Return the rows.
+
+        :param node_uuids: ``None``: all nodes.
+        """
+        if node_uuids is None:
+            return connection.execute(self._all)
+        return connection.execute(self._some, {'uuids': list(node_uuids)})
+
+
+def check(result: sa.CursorResult[Any], count: int, what: str) -> None:
+    """Check that a statement found every row unchanged since it was read.
+
+    :param count: the number of rows that had to be written.
+    :param what: the name of such a row, for the error message.
+    :raises Conflict: one of the rows has changed since it was read.
+    """
+    if result.rowcount != count:
+        raise _changed_since(what)
+
+
+def _changed_since(what: str) -> connection_module.Conflict:
+    return connection_module.Conflict(
+        f'{what} has changed since it was read')
 
 
 def _value(state: enum.Enum) -> Any:

@@ -61,13 +61,17 @@ class UTCDateTime(sa.types.TypeDecorator[datetime.datetime]):
         return value.replace(tzinfo=datetime.UTC)
 
 
-# Without this collation "gold" and "GOLD" would be equal, unlike on the
-# other databases.
-_MYSQL = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4',
-          'mysql_collate': 'utf8mb4_bin'}
+def _table(name: str, *items: sa.schema.SchemaItem,
+           **options: Any) -> sa.Table:
+    # Without this collation "gold" and "GOLD" would be equal, unlike on the
+    # other databases.
+    return sa.Table(name, metadata, *items, mysql_engine='InnoDB',
+                    mysql_charset='utf8mb4', mysql_collate='utf8mb4_bin',
+                    **options)
 
-nodes = sa.Table(
-    'nodes', metadata,
+
+nodes = _table(
+    'nodes',
     sa.Column('id', sa.Integer, primary_key=True),
     sa.Column('uuid', sa.String(36), nullable=False, unique=True),
     # Random, and never repeated for a uuid: see generations.
@@ -97,13 +101,12 @@ nodes = sa.Table(
     sa.Column('let_through', sa.String(36)),
     sa.Index(None, 'resource_class', 'provision_state'),
     sa.Index(None, 'parent_node'),
-    sqlite_autoincrement=True,
-    **_MYSQL)
+    sqlite_autoincrement=True)
 
 #: Which nodes have changed, for processes that cache their bookings; and which
 #: requests have been committed.
-changes = sa.Table(
-    'changes', metadata,
+changes = _table(
+    'changes',
     sa.Column('seq', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'),
               primary_key=True),
     # NULL for a request that changed no node.
@@ -112,19 +115,17 @@ changes = sa.Table(
     sa.Column('generation', sa.BigInteger),
     # The id of the request, in one of the rows that it wrote.
     sa.Column('change_id', sa.String(36), unique=True),
-    sqlite_autoincrement=True,
-    **_MYSQL)
+    sqlite_autoincrement=True)
 
-node_traits = sa.Table(
-    'node_traits', metadata,
+node_traits = _table(
+    'node_traits',
     sa.Column('node_uuid', sa.String(36),
               sa.ForeignKey('nodes.uuid', ondelete='CASCADE'),
               primary_key=True),
-    sa.Column('trait', sa.String(255), primary_key=True),
-    **_MYSQL)
+    sa.Column('trait', sa.String(255), primary_key=True))
 
-reservations = sa.Table(
-    'reservations', metadata,
+reservations = _table(
+    'reservations',
     sa.Column('id', sa.Integer, primary_key=True),
     sa.Column('uuid', sa.String(36), nullable=False, unique=True),
     sa.Column('node_uuid', sa.String(36), sa.ForeignKey('nodes.uuid'),
@@ -170,12 +171,11 @@ reservations = sa.Table(
     # picked.
     sa.Index(None, 'node_uuid', 'immediate', 'state', 'starts_at'),
     sa.Index(None, 'lessee'),
-    sqlite_autoincrement=True,
-    **_MYSQL)
+    sqlite_autoincrement=True)
 
 #: Nodes that an operator has opened to leases.
-hosts = sa.Table(
-    'hosts', metadata,
+hosts = _table(
+    'hosts',
     sa.Column('id', sa.Integer, primary_key=True),
     sa.Column('node_uuid', sa.String(36), sa.ForeignKey('nodes.uuid'),
               nullable=False, unique=True),
@@ -185,31 +185,28 @@ hosts = sa.Table(
     # Whether the configuration closes the host.
     sa.Column('excluded', sa.Boolean, nullable=False,
               server_default=sa.false()),
-    sqlite_autoincrement=True,
-    **_MYSQL)
+    sqlite_autoincrement=True)
 
 #: Capabilities of hosts that an operator has set.
-host_capabilities = sa.Table(
-    'host_capabilities', metadata,
+host_capabilities = _table(
+    'host_capabilities',
     sa.Column('host_id', sa.Integer,
               sa.ForeignKey('hosts.id', ondelete='CASCADE'),
               primary_key=True),
     sa.Column('name', sa.String(64), primary_key=True),
-    sa.Column('value', sa.Text, nullable=False),
-    **_MYSQL)
+    sa.Column('value', sa.Text, nullable=False))
 
 #: The names of these capabilities, and whether they are private.
-capabilities = sa.Table(
-    'capabilities', metadata,
+capabilities = _table(
+    'capabilities',
     sa.Column('name', sa.String(64), primary_key=True),
     sa.Column('id', sa.String(36), nullable=False, unique=True),
     sa.Column('private', sa.Boolean, nullable=False),
     sa.Column('created_at', UTCDateTime, nullable=False),
-    sa.Column('updated_at', UTCDateTime),
-    **_MYSQL)
+    sa.Column('updated_at', UTCDateTime))
 
-leases = sa.Table(
-    'leases', metadata,
+leases = _table(
+    'leases',
     sa.Column('id', sa.String(36), primary_key=True),
     sa.Column('generation', sa.Integer, nullable=False),
     sa.Column('name', sa.String(80), nullable=False),
@@ -255,11 +252,10 @@ leases = sa.Table(
     sa.Index(None, 'status', 'updated_at'),
     # For lists, which show leases by the time at which they were made.
     sa.Index(None, 'status', 'created_at', 'id'),
-    sa.Index(None, 'project_id', 'status', 'created_at', 'id'),
-    **_MYSQL)
+    sa.Index(None, 'project_id', 'status', 'created_at', 'id'))
 
-lease_reservations = sa.Table(
-    'lease_reservations', metadata,
+lease_reservations = _table(
+    'lease_reservations',
     sa.Column('id', sa.String(36), primary_key=True),
     sa.Column('lease_id', sa.String(36),
               sa.ForeignKey('leases.id', ondelete='CASCADE'),
@@ -276,11 +272,10 @@ lease_reservations = sa.Table(
     sa.Column('missing_resources', sa.Boolean, nullable=False),
     sa.Column('resources_changed', sa.Boolean, nullable=False),
     sa.Column('created_at', UTCDateTime, nullable=False),
-    sa.Column('updated_at', UTCDateTime),
-    **_MYSQL)
+    sa.Column('updated_at', UTCDateTime))
 
-lease_events = sa.Table(
-    'lease_events', metadata,
+lease_events = _table(
+    'lease_events',
     sa.Column('id', sa.String(36), primary_key=True),
     sa.Column('lease_id', sa.String(36),
               sa.ForeignKey('leases.id', ondelete='CASCADE'),
@@ -290,12 +285,11 @@ lease_events = sa.Table(
     sa.Column('status', sa.String(16), nullable=False),
     sa.Column('created_at', UTCDateTime, nullable=False),
     sa.Column('updated_at', UTCDateTime),
-    sa.UniqueConstraint('lease_id', 'event_type'),
-    **_MYSQL)
+    sa.UniqueConstraint('lease_id', 'event_type'))
 
 #: The requirements of instance reservations.
-instance_reservations = sa.Table(
-    'instance_reservations', metadata,
+instance_reservations = _table(
+    'instance_reservations',
     sa.Column('id', sa.String(36), primary_key=True),
     sa.Column('reservation_id', sa.String(36),
               sa.ForeignKey('lease_reservations.id', ondelete='CASCADE'),
@@ -313,12 +307,11 @@ instance_reservations = sa.Table(
     # The flavor that was requested, and a copy of it, since it may be
     # changed or deleted while the lease lasts.
     sa.Column('source_flavor_id', sa.String(255)),
-    sa.Column('request', sa.Text),
-    **_MYSQL)
+    sa.Column('request', sa.Text))
 
 #: The totals of leases, kept for good after the leases are deleted.
-lease_usage = sa.Table(
-    'lease_usage', metadata,
+lease_usage = _table(
+    'lease_usage',
     sa.Column('reservation_id', sa.String(36), primary_key=True),
     # A class of Placement for instances; empty for nodes without one.
     sa.Column('resource_class', sa.String(255), primary_key=True),
@@ -337,12 +330,11 @@ lease_usage = sa.Table(
     sa.Column('promised_seconds', sa.BigInteger, nullable=False),
     sa.Column('bound_seconds', sa.BigInteger, nullable=False),
     sa.Index(None, 'ended_at'),
-    sa.Index(None, 'project_id', 'ended_at'),
-    **_MYSQL)
+    sa.Index(None, 'project_id', 'ended_at'))
 
 #: The periods in which nodes were promised, bound and deployed.
-usage_periods = sa.Table(
-    'usage_periods', metadata,
+usage_periods = _table(
+    'usage_periods',
     sa.Column('id', sa.Integer, primary_key=True),
     # The booking whose node was deployed; NULL for rows that sum up
     # several bookings.
@@ -364,41 +356,37 @@ usage_periods = sa.Table(
     sa.Index(None, 'ended_at'),
     sa.Index(None, 'project_id', 'ended_at'),
     sa.Index(None, 'lease_id'),
-    sqlite_autoincrement=True,
-    **_MYSQL)
+    sqlite_autoincrement=True)
 
 #: Since when unused nodes of leases can be deployed without a break.
-usable_bookings = sa.Table(
-    'usable_bookings', metadata,
+usable_bookings = _table(
+    'usable_bookings',
     # No foreign key, since the row of a booking that was deleted is
     # found and deleted later.
     sa.Column('booking_uuid', sa.String(36), primary_key=True),
-    sa.Column('since', UTCDateTime, nullable=False),
-    **_MYSQL)
+    sa.Column('since', UTCDateTime, nullable=False))
 
 #: Since when a subject has been checked without a break, and the last check.
-observations = sa.Table(
-    'observations', metadata,
+observations = _table(
+    'observations',
     sa.Column('name', sa.String(32), primary_key=True),
     sa.Column('since', UTCDateTime, nullable=False),
-    sa.Column('looked_at', UTCDateTime, nullable=False),
-    **_MYSQL)
+    sa.Column('looked_at', UTCDateTime, nullable=False))
 
 #: One row: the history of the timeline that this database has.
-histories = sa.Table(
-    'histories', metadata,
+histories = _table(
+    'histories',
     sa.Column('id', sa.Integer, primary_key=True, autoincrement=False),
     # Random, and raised when another history begins.
     sa.Column('generation', sa.BigInteger, nullable=False),
     # The server that wrote it; empty if servers cannot be distinguished.
     sa.Column('server', sa.String(80), nullable=False),
     # Requests that a lost history let through may reach Ironic until then.
-    sa.Column('uncertain_until', UTCDateTime),
-    **_MYSQL)
+    sa.Column('uncertain_until', UTCDateTime))
 
 #: Requests in flight to Ironic.
-in_flight_requests = sa.Table(
-    'in_flight_requests', metadata,
+in_flight_requests = _table(
+    'in_flight_requests',
     sa.Column('id', sa.Integer, primary_key=True),
     sa.Column('node_uuid', sa.String(36),
               sa.ForeignKey('nodes.uuid', ondelete='CASCADE'),
@@ -419,12 +407,11 @@ in_flight_requests = sa.Table(
     sa.Column('seen', sa.String(64)),
     sa.Column('seen_at', UTCDateTime),
     sa.Index(None, 'lease_id'),
-    sqlite_autoincrement=True,
-    **_MYSQL)
+    sqlite_autoincrement=True)
 
 #: The acts of holders on nodes, and the nodes before them.
-handovers = sa.Table(
-    'handovers', metadata,
+handovers = _table(
+    'handovers',
     sa.Column('node_uuid', sa.String(36),
               sa.ForeignKey('nodes.uuid', ondelete='CASCADE'),
               primary_key=True),
@@ -440,21 +427,19 @@ handovers = sa.Table(
     sa.Column('dirty', sa.Boolean, nullable=False),
     sa.Column('settles_at', UTCDateTime, nullable=False),
     sa.Column('settled', sa.Boolean, nullable=False),
-    sa.Column('phase', sa.String(16), nullable=False),
-    **_MYSQL)
+    sa.Column('phase', sa.String(16), nullable=False))
 
 #: Tasks that one process at a time does for all.
-claims = sa.Table(
-    'claims', metadata,
+claims = _table(
+    'claims',
     sa.Column('name', sa.String(64), primary_key=True),
     sa.Column('owner', sa.String(255), nullable=False),
     sa.Column('expires_at', UTCDateTime, nullable=False),
-    sa.Index(None, 'expires_at'),
-    **_MYSQL)
+    sa.Index(None, 'expires_at'))
 
 #: Allocations in Placement that keep other users off promised nodes.
-holds = sa.Table(
-    'holds', metadata,
+holds = _table(
+    'holds',
     sa.Column('id', sa.Integer, primary_key=True),
     sa.Column('generation', sa.Integer, nullable=False),
     sa.Column('consumer_uuid', sa.String(36), nullable=False, unique=True),
@@ -480,32 +465,29 @@ holds = sa.Table(
     sa.UniqueConstraint('node_uuid', 'live'),
     sa.Index(None, 'owner'),
     sa.Index(None, 'state', 'deadline'),
-    sqlite_autoincrement=True,
-    **_MYSQL)
+    sqlite_autoincrement=True)
 
 #: The states of providers when an audit found them in order.
-providers_seen = sa.Table(
-    'providers_seen', metadata,
+providers_seen = _table(
+    'providers_seen',
     sa.Column('provider_uuid', sa.String(36), primary_key=True),
     sa.Column('generation', sa.Integer, nullable=False),
     sa.Column('kind', sa.String(32), nullable=False),
     # Of all values that an audit compares it with; NULL: unknown.
     sa.Column('fingerprint', sa.String(36)),
-    sa.Column('seen_at', UTCDateTime, nullable=False),
-    **_MYSQL)
+    sa.Column('seen_at', UTCDateTime, nullable=False))
 
 #: The results of the last audit of Placement, by kind of difference.
-placement_drift = sa.Table(
-    'placement_drift', metadata,
+placement_drift = _table(
+    'placement_drift',
     sa.Column('kind', sa.String(32), primary_key=True),
     sa.Column('found', sa.Integer, nullable=False),
     sa.Column('remaining', sa.Integer, nullable=False),
-    sa.Column('audited_at', UTCDateTime, nullable=False),
-    **_MYSQL)
+    sa.Column('audited_at', UTCDateTime, nullable=False))
 
 #: Tokens with which the leases of a project are read as a calendar.
-calendar_tokens = sa.Table(
-    'calendar_tokens', metadata,
+calendar_tokens = _table(
+    'calendar_tokens',
     # SHA-256 in hexadecimal; the token itself is not stored.
     sa.Column('digest', sa.String(64), primary_key=True),
     # A hash of the next two, since MariaDB ignores trailing spaces when
@@ -517,12 +499,11 @@ calendar_tokens = sa.Table(
     sa.Column('roles', sa.Text, nullable=False),
     sa.Column('created_at', UTCDateTime, nullable=False),
     # Of the user's password; NULL if another service checks it.
-    sa.Column('fingerprint', sa.String(64)),
-    **_MYSQL)
+    sa.Column('fingerprint', sa.String(64)))
 
 #: Notices that are to be sent, or have been sent.
-outbox = sa.Table(
-    'outbox', metadata,
+outbox = _table(
+    'outbox',
     # Derived from the notice and its receiver, so that no notice is
     # written twice.
     sa.Column('id', sa.String(36), primary_key=True),
@@ -557,26 +538,24 @@ outbox = sa.Table(
     sa.Index(None, 'lease_id', 'sequence'),
     sa.Index(None, 'notice_id'),
     # Few notices are given up, compared with delivered ones.
-    sa.Index(None, 'outcome', 'channel', 'target', 'done_at'),
-    **_MYSQL)
+    sa.Index(None, 'outcome', 'channel', 'target', 'done_at'))
 
 #: The terms of live leases that the enforcement service knows, once it has
 #: received the entries in the outbox.
-enforcement_terms = sa.Table(
-    'enforcement_terms', metadata,
+enforcement_terms = _table(
+    'enforcement_terms',
     # No foreign key, since the service is notified when a lease is gone.
     sa.Column('lease_id', sa.String(36), primary_key=True),
     sa.Column('project_id', sa.String(255)),
     sa.Column('user_id', sa.String(255)),
     # The number of the last entry in the outbox.
     sa.Column('sequence', sa.Integer, nullable=False),
-    sa.Column('terms', sa.Text, nullable=False),
-    **_MYSQL)
+    sa.Column('terms', sa.Text, nullable=False))
 
 #: Maintenance windows; their nodes are rows of reservations until they are
 #: over.
-maintenance_windows = sa.Table(
-    'maintenance_windows', metadata,
+maintenance_windows = _table(
+    'maintenance_windows',
     sa.Column('id', sa.String(36), primary_key=True),
     sa.Column('name', sa.String(80), nullable=False),
     sa.Column('reason', sa.Text, nullable=False),
@@ -588,12 +567,11 @@ maintenance_windows = sa.Table(
     sa.Column('created_at', UTCDateTime, nullable=False),
     sa.Column('updated_at', UTCDateTime),
     sa.Index(None, 'ends_at'),
-    sa.Index(None, 'updated_at'),
-    **_MYSQL)
+    sa.Index(None, 'updated_at'))
 
 #: The nodes whose maintenance is over.
-maintenance_nodes = sa.Table(
-    'maintenance_nodes', metadata,
+maintenance_nodes = _table(
+    'maintenance_nodes',
     sa.Column('window_id', sa.String(36),
               sa.ForeignKey('maintenance_windows.id', ondelete='CASCADE'),
               primary_key=True),
@@ -603,5 +581,4 @@ maintenance_nodes = sa.Table(
     sa.Column('place', sa.Integer, nullable=False),
     sa.Column('starts_at', UTCDateTime, nullable=False),
     sa.Column('ends_at', UTCDateTime, nullable=False),
-    sa.Index(None, 'node_uuid'),
-    **_MYSQL)
+    sa.Index(None, 'node_uuid'))

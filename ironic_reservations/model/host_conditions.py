@@ -52,10 +52,28 @@ _number_of_host = functools.lru_cache(maxsize=16_384)(number)
 
 
 @dataclasses.dataclass(frozen=True)
-class Among:
-    """The condition that a property is (or is not) among literals."""
+class _Term:
+    """A comparison of a property."""
 
     name: str
+
+    def matches(self, known: Known) -> bool:
+        raise NotImplementedError
+
+    def terms(self) -> Iterator[_Term]:
+        yield self
+
+    def outcomes(self, known: Known) -> Outcomes:
+        if self.name not in known:
+            return True, True
+        holds = self.matches(known)
+        return holds, not holds
+
+
+@dataclasses.dataclass(frozen=True)
+class Among(_Term):
+    """The condition that a property is (or is not) among literals."""
+
     literals: frozenset[str]
     numbers: frozenset[decimal.Decimal]
     within: bool = True
@@ -72,18 +90,11 @@ class Among:
             bool(self.numbers) and _number_of_host(text) in self.numbers)
         return held is self.within
 
-    def terms(self) -> Iterator[Among | Ordered]:
-        yield self
-
-    def outcomes(self, known: Known) -> Outcomes:
-        return _of_term(self, known)
-
 
 @dataclasses.dataclass(frozen=True)
-class Ordered:
+class Ordered(_Term):
     """The condition that a property is less or greater than a literal."""
 
-    name: str
     compare: Callable[[Any, Any], bool]
     literal: str
     number: decimal.Decimal | None
@@ -99,12 +110,6 @@ class Ordered:
                 return self.compare(number, self.number)
         return self.compare(text, self.literal)
 
-    def terms(self) -> Iterator[Among | Ordered]:
-        yield self
-
-    def outcomes(self, known: Known) -> Outcomes:
-        return _of_term(self, known)
-
 
 @dataclasses.dataclass(frozen=True)
 class Not:
@@ -115,7 +120,7 @@ class Not:
     def matches(self, known: Known) -> bool:
         return not self.part.matches(known)
 
-    def terms(self) -> Iterator[Among | Ordered]:
+    def terms(self) -> Iterator[_Term]:
         return self.part.terms()
 
     def outcomes(self, known: Known) -> Outcomes:
@@ -124,10 +129,18 @@ class Not:
 
 
 @dataclasses.dataclass(frozen=True)
-class And:
-    """The condition that all of some conditions are met; true for none."""
+class _Joined:
+    """Several conditions."""
 
     parts: tuple[Condition, ...]
+
+    def terms(self) -> Iterator[_Term]:
+        for part in self.parts:
+            yield from part.terms()
+
+
+class And(_Joined):
+    """The condition that all of some conditions are met; true for none."""
 
     def matches(self, known: Known) -> bool:
         # A loop, since all() with a generator takes twice as long.
@@ -136,31 +149,20 @@ class And:
                 return False
         return True
 
-    def terms(self) -> Iterator[Among | Ordered]:
-        for part in self.parts:
-            yield from part.terms()
-
     def outcomes(self, known: Known) -> Outcomes:
         found = [part.outcomes(known) for part in self.parts]
         return (all(holds for holds, _ in found),
                 any(fails for _, fails in found))
 
 
-@dataclasses.dataclass(frozen=True)
-class Or:
+class Or(_Joined):
     """The condition that any of some conditions is met."""
-
-    parts: tuple[Condition, ...]
 
     def matches(self, known: Known) -> bool:
         for part in self.parts:
             if part.matches(known):
                 return True
         return False
-
-    def terms(self) -> Iterator[Among | Ordered]:
-        for part in self.parts:
-            yield from part.terms()
 
     def outcomes(self, known: Known) -> Outcomes:
         found = [part.outcomes(known) for part in self.parts]
@@ -169,13 +171,6 @@ class Or:
 
 
 Condition = Among | Ordered | Not | And | Or
-
-
-def _of_term(term: Among | Ordered, known: Known) -> Outcomes:
-    if term.name not in known:
-        return True, True
-    holds = term.matches(known)
-    return holds, not holds
 
 
 def among(name: str, literals: tuple[str, ...],

@@ -20,7 +20,10 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import Protocol
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ironic_reservations.model import mirrored_node
 
 #: The only state in which Ironic deploys or allocates a node.
 AVAILABLE = 'available'
@@ -151,39 +154,7 @@ PASSING = frozenset(
     and state.condition in (Condition.TRANSITION, Condition.DEPLOYED))
 
 
-class Node(Protocol):
-    """The attributes of a node that determine its condition."""
-
-    @property
-    def provision_state(self) -> str | None:
-        """The state in Ironic; ``None``: unknown."""
-
-    @property
-    def instance_uuid(self) -> str | None:
-        """The instance that is bound to the node."""
-
-    @property
-    def maintenance(self) -> bool:
-        """Whether the node is in maintenance."""
-
-    @property
-    def retired(self) -> bool:
-        """Whether the node must not become available again."""
-
-    @property
-    def parent_node(self) -> str | None:
-        """The node whose power this one shares."""
-
-    @property
-    def part_of_node(self) -> bool:
-        """Whether the node has a parent."""
-
-    @property
-    def compute(self) -> bool:
-        """Whether the node is a compute host, which has no state."""
-
-
-def of(node: Node) -> Condition:
+def of(node: mirrored_node.Node) -> Condition:
     """Return the condition of a node.
 
     The present user can use a retired node, and one that became a part of
@@ -203,7 +174,7 @@ def of(node: Node) -> Condition:
     return found
 
 
-def broken(node: Node | None) -> str | None:
+def broken(node: mirrored_node.Node | None) -> str | None:
     """Return the reason why no holder can use a node, in words.
 
     :param node: ``None`` if the node does not exist.
@@ -224,7 +195,7 @@ def broken(node: Node | None) -> str | None:
     return part(node) or 'is retired'
 
 
-def part(node: Node) -> str | None:
+def part(node: mirrored_node.Node) -> str | None:
     """Return that a node is a part of another one, in words.
 
     :returns: ``None`` if it stands alone.
@@ -238,7 +209,7 @@ def waits_for_operator(provision_state: str | None) -> bool:
     return _state(provision_state).condition is Condition.BROKEN
 
 
-def suspends(node: Node) -> str | None:
+def suspends(node: mirrored_node.Node) -> str | None:
     """Return the attribute that suspends a node's reservation, or ``None``.
 
     :returns: one of :data:`SUSPENDED`.
@@ -246,22 +217,22 @@ def suspends(node: Node) -> str | None:
     return next((name for name in SUSPENDED if getattr(node, name)), None)
 
 
-def in_state(node: Node) -> str:
+def in_state(node: mirrored_node.Node) -> str:
     """Return the state of a node as the end of a sentence."""
     return f'is in the state {node.provision_state}'
 
 
-def coming(node: Node) -> bool:
+def coming(node: mirrored_node.Node) -> bool:
     """Return whether the state of a node will change without help."""
     return _state(node.provision_state).condition is Condition.TRANSITION
 
 
-def cleans(node: Node) -> bool:
+def cleans(node: mirrored_node.Node) -> bool:
     """Return whether a node is being cleaned."""
     return _state(node.provision_state).cleans
 
 
-def occupied(node: Node) -> bool:
+def occupied(node: mirrored_node.Node) -> bool:
     """Return whether a node may have an instance on it.
 
     Maintenance does not remove an instance from a node.
@@ -270,7 +241,8 @@ def occupied(node: Node) -> bool:
             or node.provision_state in OCCUPIED)
 
 
-def alike(one: Node | None, other: Node | None) -> bool:
+def alike(one: mirrored_node.Node | None,
+          other: mirrored_node.Node | None) -> bool:
     """Return whether two views of a node agree on whether it can be used.
 
     The mirror wakes the waiters of a node when it sees a change, so it must
@@ -285,55 +257,55 @@ def alike(one: Node | None, other: Node | None) -> bool:
                 other.retired, other.parent_node))
 
 
-def idle(node: Node) -> bool:
+def idle(node: mirrored_node.Node) -> bool:
     """Return whether a node probably has neither work nor a user."""
     return (node.provision_state in (AVAILABLE, MANAGEABLE)
             and not node.maintenance)
 
 
-def undeploys(node: Node) -> bool:
+def undeploys(node: mirrored_node.Node) -> bool:
     """Return whether Ironic undeploys a node in its present state."""
     return _state(node.provision_state).undeploys
 
 
-def held(node: Node) -> bool:
+def held(node: mirrored_node.Node) -> bool:
     """Return whether a deploy or service step on a node waits for the user."""
     return _state(node.provision_state).held
 
 
-def passing(node: Node) -> bool:
+def passing(node: mirrored_node.Node) -> bool:
     """Return whether Ironic is at work on a node that is in use afterwards."""
     return _state(node.provision_state).passing
 
 
-def settled(node: Node) -> bool:
+def settled(node: mirrored_node.Node) -> bool:
     """Return whether the state of a node will stay without a request."""
     state = _state(node.provision_state)
     return not (state.passing or state.works)
 
 
-def at_work(node: Node) -> bool:
+def at_work(node: mirrored_node.Node) -> bool:
     """Return whether Ironic or its agent is at work on a node."""
     return (coming(node) or not settled(node)
             or node.provision_state in _AWAITS_AGENT)
 
 
-def manages(node: Node) -> bool:
+def manages(node: mirrored_node.Node) -> bool:
     """Return whether Ironic makes a node manageable from its state."""
     return _state(node.provision_state).manages
 
 
-def aborts(node: Node) -> bool:
+def aborts(node: mirrored_node.Node) -> bool:
     """Return whether a step of cleaning or inspection waits on a node."""
     return _state(node.provision_state).aborts
 
 
-def stays(node: Node) -> bool:
+def stays(node: mirrored_node.Node) -> bool:
     """Return whether an instance stays on its node, as far as is known."""
     return _state(node.provision_state).stays
 
 
-def lost(node: Node) -> bool:
+def lost(node: mirrored_node.Node) -> bool:
     """Return whether the instance on a node is lost."""
     return node.instance_uuid is None and _state(node.provision_state).lost
 

@@ -92,13 +92,10 @@ def read(document: Mapping[str, Any]) -> flavors.Flavor:
                 f'The key {key} of the flavor is missing. Send the flavor as '
                 'Nova shows it, with version 2.61 of its API or a later '
                 'one.'))
-    sizes = {field: _size(key, document.get(key, 0))
-             for field, key in _SIZES.items()}
+    sizes: dict[str, Any] = {field: _size(key, document.get(key, 0))
+                             for field, key in _SIZES.items()}
     return flavors.Flavor(
-        vcpus=sizes['vcpus'], ram_mb=sizes['ram_mb'],
-        disk_gb=sizes['disk_gb'], ephemeral_gb=sizes['ephemeral_gb'],
-        swap_mb=sizes['swap_mb'],
-        extra_specs=_extra_specs(document['extra_specs']))
+        **sizes, extra_specs=_extra_specs(document['extra_specs']))
 
 
 def shown(flavor: flavors.Flavor) -> dict[str, Any]:

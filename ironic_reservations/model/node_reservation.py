@@ -79,6 +79,7 @@ class Reservation:
     def over(self, now: datetime.datetime) -> bool:
         """Return whether it is over, and keeps its node to be put back."""
         return self.acted and self.unused and self.expires_at <= now
+
     def same(self, other: Reservation) -> bool:
         """Return whether this is a later version of another one.
 

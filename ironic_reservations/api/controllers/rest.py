@@ -23,6 +23,7 @@ from oslo_context import context as oslo_context
 import pecan
 from pecan import rest as pecan_rest
 
+from ironic_reservations import errors
 from ironic_reservations import policies
 from ironic_reservations.api import expose
 from ironic_reservations.api import pages
@@ -59,6 +60,30 @@ class Controller(pecan_rest.RestController):
     def _may(self, call: expose.Call, action: str, **target: Any) -> bool:
         return self._enforcer.check(call.context, self._policy + action, {
             'project_id': call.context.project_id, **target})
+
+    def _sees(self, call: expose.Call, project_id: str | None) -> bool:
+        """Return whether the caller may see what a project has."""
+        # What an administrator has made has no project, which must not match
+        # a caller without a project.
+        return self._may(call, 'get', project_id=project_id or '')
+
+    def _check(self, call: expose.Call, project_id: str | None,
+               action: str | None, unknown: errors.ReservationError) -> None:
+        """Raise unless the caller may see what a project has.
+
+        For another project's, the answer is 404, not 403, which would confirm
+        that it exists.
+
+        :param action: an action that the caller must be allowed, too;
+            ``None``: there is none.
+        :param unknown: the refusal that there is no such thing.
+        """
+        if not self._sees(call, project_id):
+            if project_id != call.context.project_id:
+                raise unknown
+            action = 'get'
+        if action is not None:
+            self._authorize(call, action, project_id=project_id or '')
 
     def limits_of(self, context: oslo_context.RequestContext, group: str,
                   project_id: str | None) -> limits.Limits:

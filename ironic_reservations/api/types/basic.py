@@ -25,6 +25,7 @@ import re
 import types
 from typing import Any
 from typing import TypeVar
+import uuid
 
 from wsme import exc as wsme_exc
 from wsme import types as wtypes
@@ -59,9 +60,7 @@ def to_uuid(value: Any) -> str:
     """Return the canonical form of a UUID in any case, hyphens or not."""
     if not isinstance(value, str) or not _UUID.fullmatch(value):
         raise ValueError(f'{shown(value)} is not a UUID')
-    plain = value.replace('-', '').lower()
-    return '-'.join((plain[:8], plain[8:12], plain[12:16], plain[16:20],
-                     plain[20:]))
+    return str(uuid.UUID(value))
 
 
 def to_uuids(value: Any) -> tuple[str, ...]:

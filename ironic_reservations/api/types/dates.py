@@ -71,6 +71,6 @@ def write(date: datetime.datetime) -> str:
     return date.isoformat(timespec='microseconds')[:26]
 
 
-def write_short(date: datetime.datetime) -> str:
+def write_short(date: datetime.datetime | None) -> str | None:
     """Return the text of the time of a row's creation or change."""
-    return date.isoformat(' ', 'seconds')[:19]
+    return None if date is None else date.isoformat(' ', 'seconds')[:19]

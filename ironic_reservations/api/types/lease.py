@@ -222,16 +222,17 @@ class Window(basic.Parts):
     end = basic.attribute(dates.read)
 
 
-class LeaseWindow(basic.BlazarParts, Window):
-    """The start and the end of a lease."""
-
-
-class NewLease(LeaseWindow):
-    """The body of ``POST /v1/leases``."""
+class _Lease(basic.BlazarParts, Window):
+    """The parts of a new lease and of a change that mean the same."""
 
     before_end_date = basic.attribute(dates.read)
     name = basic.attribute(to_name)
     reservations = basic.attribute(to_objects)
+
+
+class NewLease(_Lease):
+    """The body of ``POST /v1/leases``."""
+
     events = basic.attribute(to_objects)
     between = basic.attribute(to_dates, since=versions.FLEXIBLE)
     duration = basic.attribute(basic.to_seconds, since=versions.FLEXIBLE)
@@ -280,12 +281,9 @@ class NewEvent(basic.BlazarParts):
     time = basic.attribute(dates.read)
 
 
-class LeaseUpdate(LeaseWindow):
+class LeaseUpdate(_Lease):
     """The body of ``PUT /v1/leases/<id>``."""
 
-    before_end_date = basic.attribute(dates.read)
-    name = basic.attribute(to_name)
-    reservations = basic.attribute(to_objects)
     events = basic.attribute(to_no_events)
     heal = basic.attribute(basic.to_boolean)
     between = basic.attribute(to_dates, since=versions.OPEN_DATES)
@@ -293,22 +291,11 @@ class LeaseUpdate(LeaseWindow):
     fix_before = basic.attribute(to_fix_before, since=versions.OPEN_DATES)
 
 
-class ReservationUpdate(basic.BlazarParts):
-    """A change of one reservation of a lease."""
+class ReservationUpdate(NewReservation, NewInstances):
+    """A change of one reservation of a lease, of hosts or of instances."""
 
     id = basic.attribute(basic.to_uuid)
-    resource_type = basic.attribute(basic.to_text)
-    min = basic.attribute(count_of('hosts'))
-    max = basic.attribute(count_of('hosts'))
-    hypervisor_properties = basic.attribute(basic.to_properties, null='')
-    resource_properties = basic.attribute(basic.to_properties, null='')
-    before_end = basic.attribute(to_before_end)
     give_back = basic.attribute(to_hosts)
-    vcpus = basic.attribute(to_size)
-    memory_mb = basic.attribute(to_size)
-    disk_gb = basic.attribute(to_size)
-    amount = basic.attribute(count_of('instances'))
-    affinity = basic.attribute(to_affinity, null='None')
 
 
 class ChangeQuery(basic.Parts):

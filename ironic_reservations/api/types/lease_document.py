@@ -63,7 +63,6 @@ def document(lease: leases.Lease, minor: int = versions.SEED,
 
     :param minor: our own version.
     """
-    updated = lease.updated_at
     lent = None if minor < versions.LOANS else outside.lent.get(lease.id, {})
     made = {
         'id': lease.id,
@@ -77,7 +76,7 @@ def document(lease: leases.Lease, minor: int = versions.SEED,
         'status': lease.status.value,
         'degraded': lease.degraded,
         'created_at': dates.write_short(lease.created_at),
-        'updated_at': None if updated is None else dates.write_short(updated),
+        'updated_at': dates.write_short(lease.updated_at),
         'reservations': [_reservation(lease.id, each, lent)
                          for each in lease.reservations],
         'events': _events(lease.id, lease.events),
@@ -151,7 +150,6 @@ def moved(lease: rehearsal.Moved) -> dict[str, Any]:
 def _reservation(lease_id: str, reservation: leases.LeaseReservation,
                  lent: Mapping[str, datetime.datetime] | None
                  ) -> dict[str, Any]:
-    updated = reservation.updated_at
     common = {
         'id': reservation.id,
         'lease_id': lease_id,
@@ -161,7 +159,7 @@ def _reservation(lease_id: str, reservation: leases.LeaseReservation,
         'missing_resources': reservation.missing_resources,
         'resources_changed': reservation.resources_changed,
         'created_at': dates.write_short(reservation.created_at),
-        'updated_at': None if updated is None else dates.write_short(updated),
+        'updated_at': dates.write_short(reservation.updated_at),
         'resource_properties': reservation.resource_properties,
         'nodes': [_node(each, lent) for each in reservation.bookings],
     }
@@ -215,7 +213,6 @@ def _events(lease_id: str,
 
 
 def _event(lease_id: str, event: leases.Event) -> dict[str, Any]:
-    updated = event.updated_at
     return {
         'id': event.id,
         'lease_id': lease_id,
@@ -223,5 +220,5 @@ def _event(lease_id: str, event: leases.Event) -> dict[str, Any]:
         'time': dates.write(event.time),
         'status': event.status.value,
         'created_at': dates.write_short(event.created_at),
-        'updated_at': None if updated is None else dates.write_short(updated),
+        'updated_at': dates.write_short(event.updated_at),
     }

@@ -24,7 +24,6 @@ condition that excludes the rows that have been changed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 from typing import Any
@@ -51,20 +50,22 @@ _Columns = Sequence[str]
 
 
 def create_table(name: str, *items: sa.schema.SchemaItem,
-                 indexes: Mapping[str, _Columns] | None = None,
+                 indexes: Sequence[_Columns] = (),
                  autoincrement: bool = False) -> None:
     """Create a table with its indexes.
 
-    :param items: columns and named constraints.
-    :param indexes: columns, by the names of the indexes.
+    Constraints and indexes get their names by the convention of the tables.
+
+    :param items: columns and constraints.
+    :param indexes: the columns of each index.
     :param autoincrement: never reuse an integer primary key, not even on
         SQLite.
     """
     if not _inspect().has_table(name):
         op.create_table(name, *items, sqlite_autoincrement=autoincrement,
                         **_MYSQL)
-    for index, columns in (indexes or {}).items():
-        create_index(index, name, columns)
+    for columns in indexes:
+        create_index('_'.join(('ix', name, *columns)), name, columns)
 
 
 def drop_table(name: str) -> None:

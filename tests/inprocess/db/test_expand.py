@@ -165,7 +165,7 @@ def _create_things(*more: sa.schema.SchemaItem,
         sa.PrimaryKeyConstraint('id', name='pk_things'),
         sa.ForeignKeyConstraint(['owner_id'], ['owners.id'],
                                 name='fk_things_owner_id'), *more,
-        indexes={'ix_things_name': ['name']})
+        indexes=[['name']])
 
 
 def _create_parts(ondelete: str | None) -> None:

@@ -214,7 +214,7 @@ _WRITERS = {
     'instance_reservations.delete_many', 'instance_reservations.insert_many',
     'instance_reservations.update', 'keys.rows.insert',
     'keys.rows.insert_undone', 'keys.rows.replace', 'leasable.insert',
-    'leasable.update', 'lease_flags._outdate', 'lease_flags.degrade',
+    'lease_flags._outdate', 'lease_flags.degrade',
     'lease_flags.flag_replaced', 'lease_work.extend', 'lease_work.give_back',
     'lease_work.make_due', 'leases.', 'leases.delete_many', 'leases.insert',
     'leases.update', 'maintenance.rows.delete_many',

@@ -49,7 +49,7 @@ def _base() -> None:
         sa.ForeignKeyConstraint(['maker'], ['owners.id'],
                                 name='fk_things_maker'),
         sa.UniqueConstraint('name', name='uq_things_name'),
-        indexes={'ix_things_live': ['live']}, autoincrement=True)
+        indexes=[['live']], autoincrement=True)
     steps.create_table(
         'parts',
         sa.Column('thing_id', sa.Integer, nullable=False),
@@ -72,7 +72,7 @@ def _change() -> None:
         'named', sa.Column('id', sa.Integer, nullable=False),
         sa.Column('name', sa.String(36), nullable=False),
         sa.PrimaryKeyConstraint('id', name='pk_named'),
-        indexes={'ix_named_name': ['name']}, autoincrement=True)
+        indexes=[['name']], autoincrement=True)
     steps.copy_rows(sa.text('SELECT id, name FROM things').columns(
         sa.column('id', sa.Integer), sa.column('name', sa.String)).subquery(
             ).select(), 'named', ['id'])

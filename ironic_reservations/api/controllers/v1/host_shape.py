@@ -36,13 +36,12 @@ def shape(host: leases.Host,
 
     :param public: names of capabilities; others are omitted. ``None``: all.
     """
-    updated = host.updated_at
     return {
         **{name: value for name, value in host.capabilities.items()
            if public is None or name in public},
         **host_document.of(host),
         'created_at': dates.write_short(host.created_at),
-        'updated_at': None if updated is None else dates.write_short(updated),
+        'updated_at': dates.write_short(host.updated_at),
         'node_uuid': host.node.uuid,
         'name': host.node.name,
         'resource_class': host.node.resource_class,

@@ -166,7 +166,7 @@ class LeasesController(rest.Controller):
     def delete(self, call: expose.Call, ident: str) -> pecan.Response:
         """End the lease."""
         found = lease_find.get_with_nodes(self._engine, _uuid(ident))
-        self._check(call, found.lease, 'delete')
+        self._check_lease(call, found.lease, 'delete')
         lease_end.end(self._engine, found.lease.id, permitted=found)
         return expose.empty()
 
@@ -214,12 +214,6 @@ class LeasesController(rest.Controller):
                 'others': len(found.moved) - len(seen)}
         return expose.answer(document)
 
-    def _sees(self, call: expose.Call, project_id: str | None) -> bool:
-        """Return whether the caller may see the leases of a project."""
-        # A lease of an administrator has no project, which must not match a
-        # caller without a project.
-        return self._may(call, 'get', project_id=project_id or '')
-
     def _nodes_of(self, lease: leases.Lease,
                   ids: Collection[int]) -> Mapping[int, str]:
         """Return the nodes of hosts by the ids of the hosts.
@@ -233,24 +227,17 @@ class LeasesController(rest.Controller):
                 if host.node.uuid in own}
 
     def find(self, call: expose.Call, ident: str,
-              action: str | None = None) -> leases.Lease:
+             action: str | None = None) -> leases.Lease:
         """Return a lease that the caller may see, and perhaps change."""
         lease = lease_find.get(self._engine, _uuid(ident))
-        self._check(call, lease, action)
+        self._check_lease(call, lease, action)
         return lease
 
-    def _check(self, call: expose.Call, lease: leases.Lease,
-               action: str | None) -> None:
-        """Raise unless the caller may see a lease, and perhaps change it.
-
-        For another project's lease, the answer is 404, not 403.
-        """
-        if not self._sees(call, lease.project_id):
-            if lease.project_id != call.context.project_id:
-                raise lease_find.unknown(lease.id)
-            action = 'get'
-        if action is not None:
-            self._authorize(call, action, project_id=lease.project_id or '')
+    def _check_lease(self, call: expose.Call, lease: leases.Lease,
+                     action: str | None) -> None:
+        """Raise unless the caller may see a lease, and perhaps change it."""
+        self._check(call, lease.project_id, action,
+                    lease_find.unknown(lease.id))
 
 
 def _new_texts(change: leases.LeaseChange, lease: leases.Lease

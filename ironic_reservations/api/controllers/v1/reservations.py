@@ -153,7 +153,7 @@ class ReservationsController(rest.Controller):
             # A reservation that expired between two pages is still a valid
             # marker.
             return
-        if not self._may(call, 'get', **_target(reservation)):
+        if not self._sees(call, reservation.project_id):
             raise find.no_marker(marker)
 
     @expose.expose(query=basic.ShowQuery)
@@ -200,12 +200,8 @@ class ReservationsController(rest.Controller):
                 f'There is no reservation {ascii(ident)[:80]}: that is not '
                 'a UUID.') from exc
         reservation, being_made = find.get_as_made(self._engine, uuid)
-        if not self._may(call, 'get', **_target(reservation)):
-            if reservation.project_id != call.context.project_id:
-                raise errors.ReservationNotFound(find.unknown(uuid))
-            action = 'get'
-        if action is not None:
-            self._authorize(call, action, **_target(reservation))
+        self._check(call, reservation.project_id, action,
+                    errors.ReservationNotFound(find.unknown(uuid)))
         if being_made and action != 'delete':
             raise find.being_made(reservation)
         return reservation
@@ -226,12 +222,6 @@ def _key(call: expose.Call, engine: Engine,
         return None
     request_key.count(call, engine)
     return earlier.of_uuid(_KIND, request.project_id, request.uuid)
-
-
-def _target(reservation: node_reservation.Reservation) -> dict[str, str]:
-    # A reservation of an administrator has no project, which must not match a
-    # caller without a project.
-    return {'project_id': reservation.project_id or ''}
 
 
 def _replaced(document: Any) -> dict[str, Any]:

@@ -48,8 +48,8 @@ def upgrade():
 def _create_nodes():
     steps.create_table(
         'nodes',
-        sa.Column('id', sa.Integer, nullable=False),
-        sa.Column('uuid', sa.String(36), nullable=False),
+        sa.Column('id', sa.Integer, primary_key=True),
+        sa.Column('uuid', sa.String(36), nullable=False, unique=True),
         sa.Column('generation', sa.BigInteger, nullable=False),
         sa.Column('name', sa.String(255)),
         sa.Column('resource_class', sa.String(80)),
@@ -66,74 +66,58 @@ def _create_nodes():
         sa.Column('inventories', sa.Text),
         sa.Column('enrolled_at', sa.String(64)),
         sa.Column('observed_at', steps.INSTANT, nullable=False),
-        sa.Column('revision', sa.BigInteger, nullable=False,
-                  server_default='0'),
+        sa.Column('revision', sa.BigInteger,
+                  nullable=False, server_default='0'),
         sa.Column('let_through', sa.String(36)),
-        sa.PrimaryKeyConstraint('id', name='pk_nodes'),
-        sa.UniqueConstraint('uuid', name='uq_nodes_uuid'),
-        indexes={
-            'ix_nodes_resource_class_provision_state':
-                ['resource_class', 'provision_state'],
-            'ix_nodes_parent_node': ['parent_node']},
+        indexes=[['resource_class', 'provision_state'], ['parent_node']],
         autoincrement=True)
     steps.create_table(
         'changes',
-        sa.Column('seq', steps.BIG, nullable=False),
+        sa.Column('seq', steps.BIG, primary_key=True),
         sa.Column('node_uuid', sa.String(36)),
         sa.Column('generation', sa.BigInteger),
-        sa.Column('change_id', sa.String(36)),
-        sa.PrimaryKeyConstraint('seq', name='pk_changes'),
-        sa.UniqueConstraint('change_id', name='uq_changes_change_id'),
+        sa.Column('change_id', sa.String(36), unique=True),
         autoincrement=True)
     steps.create_table(
         'node_traits',
-        sa.Column('node_uuid', sa.String(36), nullable=False),
-        sa.Column('trait', sa.String(255), nullable=False),
-        sa.PrimaryKeyConstraint('node_uuid', 'trait', name='pk_node_traits'),
-        sa.ForeignKeyConstraint(['node_uuid'], ['nodes.uuid'],
-                                ondelete='CASCADE',
-                                name='fk_node_traits_node_uuid'))
+        sa.Column('node_uuid', sa.String(36),
+                  sa.ForeignKey('nodes.uuid', ondelete='CASCADE'),
+                  primary_key=True),
+        sa.Column('trait', sa.String(255), primary_key=True))
 
 
 def _create_hosts():
     steps.create_table(
         'hosts',
-        sa.Column('id', sa.Integer, nullable=False),
-        sa.Column('node_uuid', sa.String(36), nullable=False),
+        sa.Column('id', sa.Integer, primary_key=True),
+        sa.Column('node_uuid', sa.String(36),
+                  sa.ForeignKey('nodes.uuid'), nullable=False, unique=True),
         sa.Column('reservable', sa.Boolean, nullable=False),
         sa.Column('created_at', steps.INSTANT, nullable=False),
         sa.Column('updated_at', steps.INSTANT),
-        sa.Column('excluded', sa.Boolean, nullable=False,
-                  server_default=sa.false()),
-        sa.PrimaryKeyConstraint('id', name='pk_hosts'),
-        sa.ForeignKeyConstraint(['node_uuid'], ['nodes.uuid'],
-                                name='fk_hosts_node_uuid'),
-        sa.UniqueConstraint('node_uuid', name='uq_hosts_node_uuid'),
+        sa.Column('excluded', sa.Boolean,
+                  nullable=False, server_default=sa.false()),
         autoincrement=True)
     steps.create_table(
         'host_capabilities',
-        sa.Column('host_id', sa.Integer, nullable=False),
-        sa.Column('name', sa.String(64), nullable=False),
-        sa.Column('value', sa.Text, nullable=False),
-        sa.PrimaryKeyConstraint('host_id', 'name',
-                                name='pk_host_capabilities'),
-        sa.ForeignKeyConstraint(['host_id'], ['hosts.id'], ondelete='CASCADE',
-                                name='fk_host_capabilities_host_id'))
+        sa.Column('host_id', sa.Integer,
+                  sa.ForeignKey('hosts.id', ondelete='CASCADE'),
+                  primary_key=True),
+        sa.Column('name', sa.String(64), primary_key=True),
+        sa.Column('value', sa.Text, nullable=False))
     steps.create_table(
         'capabilities',
-        sa.Column('name', sa.String(64), nullable=False),
-        sa.Column('id', sa.String(36), nullable=False),
+        sa.Column('name', sa.String(64), primary_key=True),
+        sa.Column('id', sa.String(36), nullable=False, unique=True),
         sa.Column('private', sa.Boolean, nullable=False),
         sa.Column('created_at', steps.INSTANT, nullable=False),
-        sa.Column('updated_at', steps.INSTANT),
-        sa.PrimaryKeyConstraint('name', name='pk_capabilities'),
-        sa.UniqueConstraint('id', name='uq_capabilities_id'))
+        sa.Column('updated_at', steps.INSTANT))
 
 
 def _create_leases():
     steps.create_table(
         'leases',
-        sa.Column('id', sa.String(36), nullable=False),
+        sa.Column('id', sa.String(36), primary_key=True),
         sa.Column('generation', sa.Integer, nullable=False),
         sa.Column('name', sa.String(80), nullable=False),
         sa.Column('project_id', sa.String(255)),
@@ -146,7 +130,7 @@ def _create_leases():
         sa.Column('waiting', sa.Text),
         sa.Column('created_at', steps.INSTANT, nullable=False),
         sa.Column('updated_at', steps.INSTANT),
-        sa.Column('request_key', sa.String(64)),
+        sa.Column('request_key', sa.String(64), unique=True),
         sa.Column('request_digest', sa.String(64)),
         sa.Column('due_at', steps.INSTANT),
         sa.Column('attempts', sa.Integer, nullable=False),
@@ -160,22 +144,18 @@ def _create_leases():
         sa.Column('promised_start', steps.INSTANT),
         sa.Column('priority', sa.Integer),
         sa.Column('extensions', sa.Integer),
-        sa.PrimaryKeyConstraint('id', name='pk_leases'),
-        sa.UniqueConstraint('request_key', name='uq_leases_request_key'),
-        indexes={
-            'ix_leases_created_at_id': ['created_at', 'id'],
-            'ix_leases_due_at': ['due_at'],
-            'ix_leases_fix_at': ['fix_at'],
-            'ix_leases_project_id_created_at': ['project_id', 'created_at'],
-            'ix_leases_project_id_status_created_at_id':
-                ['project_id', 'status', 'created_at', 'id'],
-            'ix_leases_status_created_at_id': ['status', 'created_at', 'id'],
-            'ix_leases_status_promised_start': ['status', 'promised_start'],
-            'ix_leases_status_updated_at': ['status', 'updated_at']})
+        indexes=[
+            ['created_at', 'id'], ['due_at'], ['fix_at'],
+            ['project_id', 'created_at'],
+            ['project_id', 'status', 'created_at', 'id'],
+            ['status', 'created_at', 'id'], ['status', 'promised_start'],
+            ['status', 'updated_at']])
     steps.create_table(
         'lease_reservations',
-        sa.Column('id', sa.String(36), nullable=False),
-        sa.Column('lease_id', sa.String(36), nullable=False),
+        sa.Column('id', sa.String(36), primary_key=True),
+        sa.Column('lease_id', sa.String(36),
+                  sa.ForeignKey('leases.id', ondelete='CASCADE'),
+                  nullable=False),
         sa.Column('place', sa.Integer, nullable=False),
         sa.Column('resource_type', sa.String(32), nullable=False),
         sa.Column('resource_id', sa.String(36), nullable=False),
@@ -189,31 +169,25 @@ def _create_leases():
         sa.Column('resources_changed', sa.Boolean, nullable=False),
         sa.Column('created_at', steps.INSTANT, nullable=False),
         sa.Column('updated_at', steps.INSTANT),
-        sa.PrimaryKeyConstraint('id', name='pk_lease_reservations'),
-        sa.ForeignKeyConstraint(['lease_id'], ['leases.id'],
-                                ondelete='CASCADE',
-                                name='fk_lease_reservations_lease_id'),
-        indexes={
-            'ix_lease_reservations_lease_id': ['lease_id']})
+        indexes=[['lease_id']])
     steps.create_table(
         'lease_events',
-        sa.Column('id', sa.String(36), nullable=False),
-        sa.Column('lease_id', sa.String(36), nullable=False),
+        sa.Column('id', sa.String(36), primary_key=True),
+        sa.Column('lease_id', sa.String(36),
+                  sa.ForeignKey('leases.id', ondelete='CASCADE'),
+                  nullable=False),
         sa.Column('event_type', sa.String(32), nullable=False),
         sa.Column('time', steps.INSTANT, nullable=False),
         sa.Column('status', sa.String(16), nullable=False),
         sa.Column('created_at', steps.INSTANT, nullable=False),
         sa.Column('updated_at', steps.INSTANT),
-        sa.PrimaryKeyConstraint('id', name='pk_lease_events'),
-        sa.ForeignKeyConstraint(['lease_id'], ['leases.id'],
-                                ondelete='CASCADE',
-                                name='fk_lease_events_lease_id'),
-        sa.UniqueConstraint('lease_id', 'event_type',
-                            name='uq_lease_events_lease_id_event_type'))
+        sa.UniqueConstraint('lease_id', 'event_type'))
     steps.create_table(
         'instance_reservations',
-        sa.Column('id', sa.String(36), nullable=False),
-        sa.Column('reservation_id', sa.String(36), nullable=False),
+        sa.Column('id', sa.String(36), primary_key=True),
+        sa.Column('reservation_id', sa.String(36),
+                  sa.ForeignKey('lease_reservations.id', ondelete='CASCADE'),
+                  nullable=False, unique=True),
         sa.Column('vcpus', sa.Integer, nullable=False),
         sa.Column('memory_mb', sa.Integer, nullable=False),
         sa.Column('disk_gb', sa.Integer, nullable=False),
@@ -223,19 +197,13 @@ def _create_leases():
         sa.Column('aggregate_id', sa.Integer),
         sa.Column('server_group_id', sa.String(36)),
         sa.Column('source_flavor_id', sa.String(255)),
-        sa.Column('request', sa.Text),
-        sa.PrimaryKeyConstraint('id', name='pk_instance_reservations'),
-        sa.ForeignKeyConstraint(
-            ['reservation_id'], ['lease_reservations.id'], ondelete='CASCADE',
-            name='fk_instance_reservations_reservation_id'),
-        sa.UniqueConstraint('reservation_id',
-                            name='uq_instance_reservations_reservation_id'))
+        sa.Column('request', sa.Text))
 
 
 def _create_maintenance():
     steps.create_table(
         'maintenance_windows',
-        sa.Column('id', sa.String(36), nullable=False),
+        sa.Column('id', sa.String(36), primary_key=True),
         sa.Column('name', sa.String(80), nullable=False),
         sa.Column('reason', sa.Text, nullable=False),
         sa.Column('starts_at', steps.INSTANT, nullable=False),
@@ -245,34 +213,28 @@ def _create_maintenance():
         sa.Column('user_id', sa.String(255)),
         sa.Column('created_at', steps.INSTANT, nullable=False),
         sa.Column('updated_at', steps.INSTANT),
-        sa.PrimaryKeyConstraint('id', name='pk_maintenance_windows'),
-        indexes={
-            'ix_maintenance_windows_ends_at': ['ends_at'],
-            'ix_maintenance_windows_updated_at': ['updated_at']})
+        indexes=[['ends_at'], ['updated_at']])
     steps.create_table(
         'maintenance_nodes',
-        sa.Column('window_id', sa.String(36), nullable=False),
-        sa.Column('node_uuid', sa.String(36), nullable=False),
+        sa.Column('window_id', sa.String(36),
+                  sa.ForeignKey('maintenance_windows.id', ondelete='CASCADE'),
+                  primary_key=True),
+        sa.Column('node_uuid', sa.String(36),
+                  sa.ForeignKey('nodes.uuid', ondelete='CASCADE'),
+                  primary_key=True),
         sa.Column('place', sa.Integer, nullable=False),
         sa.Column('starts_at', steps.INSTANT, nullable=False),
         sa.Column('ends_at', steps.INSTANT, nullable=False),
-        sa.PrimaryKeyConstraint('window_id', 'node_uuid',
-                                name='pk_maintenance_nodes'),
-        sa.ForeignKeyConstraint(['window_id'], ['maintenance_windows.id'],
-                                ondelete='CASCADE',
-                                name='fk_maintenance_nodes_window_id'),
-        sa.ForeignKeyConstraint(['node_uuid'], ['nodes.uuid'],
-                                ondelete='CASCADE',
-                                name='fk_maintenance_nodes_node_uuid'),
-        indexes={'ix_maintenance_nodes_node_uuid': ['node_uuid']})
+        indexes=[['node_uuid']])
 
 
 def _create_bookings():
     steps.create_table(
         'reservations',
-        sa.Column('id', sa.Integer, nullable=False),
-        sa.Column('uuid', sa.String(36), nullable=False),
-        sa.Column('node_uuid', sa.String(36), nullable=False),
+        sa.Column('id', sa.Integer, primary_key=True),
+        sa.Column('uuid', sa.String(36), nullable=False, unique=True),
+        sa.Column('node_uuid', sa.String(36),
+                  sa.ForeignKey('nodes.uuid'), nullable=False),
         sa.Column('instance_uuid', sa.String(36)),
         sa.Column('created_at', steps.INSTANT, nullable=False),
         sa.Column('updated_at', steps.INSTANT),
@@ -281,73 +243,55 @@ def _create_bookings():
         sa.Column('state', sa.String(16), nullable=False),
         sa.Column('project_id', sa.String(255)),
         sa.Column('user_id', sa.String(255)),
-        sa.Column('lease_reservation_id', sa.String(36)),
+        sa.Column('lease_reservation_id', sa.String(36),
+                  sa.ForeignKey('lease_reservations.id')),
         sa.Column('place', sa.Integer),
-        sa.Column('window_id', sa.String(36)),
+        sa.Column('window_id', sa.String(36),
+                  sa.ForeignKey('maintenance_windows.id')),
         sa.Column('lessee', sa.String(255)),
         sa.Column('lessee_before', sa.String(255)),
         sa.Column('bound_at', steps.INSTANT),
         sa.Column('warned_at', steps.INSTANT),
-        sa.Column('acted', sa.Boolean, nullable=False,
-                  server_default=sa.false()),
+        sa.Column('acted', sa.Boolean,
+                  nullable=False, server_default=sa.false()),
         sa.Column('immediate', sa.SmallInteger),
-        sa.PrimaryKeyConstraint('id', name='pk_reservations'),
-        sa.ForeignKeyConstraint(['node_uuid'], ['nodes.uuid'],
-                                name='fk_reservations_node_uuid'),
-        sa.ForeignKeyConstraint(['lease_reservation_id'],
-                                ['lease_reservations.id'],
-                                name='fk_reservations_lease_reservation_id'),
-        sa.ForeignKeyConstraint(['window_id'], ['maintenance_windows.id'],
-                                name='fk_reservations_window_id'),
-        sa.UniqueConstraint('node_uuid', 'immediate',
-                            name='uq_reservations_node_uuid_immediate'),
-        sa.UniqueConstraint('instance_uuid', 'immediate',
-                            name='uq_reservations_instance_uuid_immediate'),
-        sa.UniqueConstraint('lease_reservation_id', 'place',
-                            name='uq_reservations_lease_reservation_id_place'),
-        sa.UniqueConstraint('window_id', 'node_uuid',
-                            name='uq_reservations_window_id_node_uuid'),
-        sa.UniqueConstraint('uuid', name='uq_reservations_uuid'),
-        indexes={
-            'ix_reservations_expires_at': ['expires_at'],
-            'ix_reservations_lessee': ['lessee'],
-            'ix_reservations_node_uuid_immediate_state_starts_at':
-                ['node_uuid', 'immediate', 'state', 'starts_at'],
-            'ix_reservations_project_id': ['project_id'],
-            'ix_reservations_state_starts_at': ['state', 'starts_at']},
+        sa.UniqueConstraint('node_uuid', 'immediate'),
+        sa.UniqueConstraint('instance_uuid', 'immediate'),
+        sa.UniqueConstraint('lease_reservation_id', 'place'),
+        sa.UniqueConstraint('window_id', 'node_uuid'),
+        indexes=[
+            ['expires_at'], ['lessee'],
+            ['node_uuid', 'immediate', 'state', 'starts_at'], ['project_id'],
+            ['state', 'starts_at']],
         autoincrement=True)
     steps.create_table(
         'histories',
-        sa.Column('id', sa.Integer, nullable=False, autoincrement=False),
+        sa.Column('id', sa.Integer, primary_key=True, autoincrement=False),
         sa.Column('generation', sa.BigInteger, nullable=False),
         sa.Column('server', sa.String(80), nullable=False),
-        sa.Column('uncertain_until', steps.INSTANT),
-        sa.PrimaryKeyConstraint('id', name='pk_histories'))
+        sa.Column('uncertain_until', steps.INSTANT))
     steps.create_table(
         'in_flight_requests',
-        sa.Column('id', sa.Integer, nullable=False),
-        sa.Column('node_uuid', sa.String(36), nullable=False),
+        sa.Column('id', sa.Integer, primary_key=True),
+        sa.Column('node_uuid', sa.String(36),
+                  sa.ForeignKey('nodes.uuid', ondelete='CASCADE'),
+                  nullable=False),
         sa.Column('reservation_uuid', sa.String(36)),
         sa.Column('instance_uuid', sa.String(36)),
         sa.Column('expires_at', steps.INSTANT, nullable=False),
-        sa.Column('token', sa.String(36), nullable=False),
+        sa.Column('token', sa.String(36), nullable=False, unique=True),
         sa.Column('state', sa.String(16), nullable=False),
         sa.Column('act', sa.String(32)),
         sa.Column('lease_id', sa.String(36)),
         sa.Column('seen', sa.String(64)),
         sa.Column('seen_at', steps.INSTANT),
-        sa.PrimaryKeyConstraint('id', name='pk_in_flight_requests'),
-        sa.ForeignKeyConstraint(['node_uuid'], ['nodes.uuid'],
-                                ondelete='CASCADE',
-                                name='fk_in_flight_requests_node_uuid'),
-        sa.UniqueConstraint('token', name='uq_in_flight_requests_token'),
-        indexes={
-            'ix_in_flight_requests_lease_id': ['lease_id'],
-            'ix_in_flight_requests_node_uuid': ['node_uuid']},
+        indexes=[['lease_id'], ['node_uuid']],
         autoincrement=True)
     steps.create_table(
         'handovers',
-        sa.Column('node_uuid', sa.String(36), nullable=False),
+        sa.Column('node_uuid', sa.String(36),
+                  sa.ForeignKey('nodes.uuid', ondelete='CASCADE'),
+                  primary_key=True),
         sa.Column('holder', sa.String(36), nullable=False),
         sa.Column('document', steps.LONG_TEXT),
         sa.Column('acts', sa.Text, nullable=False),
@@ -355,26 +299,20 @@ def _create_bookings():
         sa.Column('dirty', sa.Boolean, nullable=False),
         sa.Column('settles_at', steps.INSTANT, nullable=False),
         sa.Column('settled', sa.Boolean, nullable=False),
-        sa.Column('phase', sa.String(16), nullable=False),
-        sa.PrimaryKeyConstraint('node_uuid', name='pk_handovers'),
-        sa.ForeignKeyConstraint(['node_uuid'], ['nodes.uuid'],
-                                ondelete='CASCADE',
-                                name='fk_handovers_node_uuid'))
+        sa.Column('phase', sa.String(16), nullable=False))
     steps.create_table(
         'claims',
-        sa.Column('name', sa.String(64), nullable=False),
+        sa.Column('name', sa.String(64), primary_key=True),
         sa.Column('owner', sa.String(255), nullable=False),
         sa.Column('expires_at', steps.INSTANT, nullable=False),
-        sa.PrimaryKeyConstraint('name', name='pk_claims'),
-        indexes={
-            'ix_claims_expires_at': ['expires_at']})
+        indexes=[['expires_at']])
 
 
 def _create_usage():
     steps.create_table(
         'lease_usage',
-        sa.Column('reservation_id', sa.String(36), nullable=False),
-        sa.Column('resource_class', sa.String(255), nullable=False),
+        sa.Column('reservation_id', sa.String(36), primary_key=True),
+        sa.Column('resource_class', sa.String(255), primary_key=True),
         sa.Column('lease_id', sa.String(36), nullable=False),
         sa.Column('project_id', sa.String(255)),
         sa.Column('user_id', sa.String(255)),
@@ -385,14 +323,10 @@ def _create_usage():
         sa.Column('bookings', sa.Integer, nullable=False),
         sa.Column('promised_seconds', sa.BigInteger, nullable=False),
         sa.Column('bound_seconds', sa.BigInteger, nullable=False),
-        sa.PrimaryKeyConstraint('reservation_id', 'resource_class',
-                                name='pk_lease_usage'),
-        indexes={
-            'ix_lease_usage_ended_at': ['ended_at'],
-            'ix_lease_usage_project_id_ended_at': ['project_id', 'ended_at']})
+        indexes=[['ended_at'], ['project_id', 'ended_at']])
     steps.create_table(
         'usage_periods',
-        sa.Column('id', sa.Integer, nullable=False),
+        sa.Column('id', sa.Integer, primary_key=True),
         sa.Column('booking_uuid', sa.String(36)),
         sa.Column('reservation_id', sa.String(36), nullable=False),
         sa.Column('lease_id', sa.String(36), nullable=False),
@@ -403,35 +337,28 @@ def _create_usage():
         sa.Column('ended_at', steps.INSTANT),
         sa.Column('hosts', sa.Integer, nullable=False),
         sa.Column('running', sa.SmallInteger),
-        sa.PrimaryKeyConstraint('id', name='pk_usage_periods'),
-        sa.UniqueConstraint('booking_uuid', 'running',
-                            name='uq_usage_periods_booking_uuid_running'),
-        indexes={
-            'ix_usage_periods_ended_at': ['ended_at'],
-            'ix_usage_periods_lease_id': ['lease_id'],
-            'ix_usage_periods_project_id_ended_at':
-                ['project_id', 'ended_at'],
-            'ix_usage_periods_running': ['running']},
+        sa.UniqueConstraint('booking_uuid', 'running'),
+        indexes=[
+            ['ended_at'], ['lease_id'], ['project_id', 'ended_at'],
+            ['running']],
         autoincrement=True)
     steps.create_table(
         'usable_bookings',
-        sa.Column('booking_uuid', sa.String(36), nullable=False),
-        sa.Column('since', steps.INSTANT, nullable=False),
-        sa.PrimaryKeyConstraint('booking_uuid', name='pk_usable_bookings'))
+        sa.Column('booking_uuid', sa.String(36), primary_key=True),
+        sa.Column('since', steps.INSTANT, nullable=False))
     steps.create_table(
         'observations',
-        sa.Column('name', sa.String(32), nullable=False),
+        sa.Column('name', sa.String(32), primary_key=True),
         sa.Column('since', steps.INSTANT, nullable=False),
-        sa.Column('looked_at', steps.INSTANT, nullable=False),
-        sa.PrimaryKeyConstraint('name', name='pk_observations'))
+        sa.Column('looked_at', steps.INSTANT, nullable=False))
 
 
 def _create_placement():
     steps.create_table(
         'holds',
-        sa.Column('id', sa.Integer, nullable=False),
+        sa.Column('id', sa.Integer, primary_key=True),
         sa.Column('generation', sa.Integer, nullable=False),
-        sa.Column('consumer_uuid', sa.String(36), nullable=False),
+        sa.Column('consumer_uuid', sa.String(36), nullable=False, unique=True),
         sa.Column('node_uuid', sa.String(36), nullable=False),
         sa.Column('owner', sa.String(36), nullable=False),
         sa.Column('resources', sa.Text, nullable=False),
@@ -445,46 +372,37 @@ def _create_placement():
         sa.Column('updated_at', steps.INSTANT),
         sa.Column('deadline', steps.INSTANT, nullable=False),
         sa.Column('live', sa.String(36)),
-        sa.PrimaryKeyConstraint('id', name='pk_holds'),
-        sa.UniqueConstraint('node_uuid', 'live',
-                            name='uq_holds_node_uuid_live'),
-        sa.UniqueConstraint('consumer_uuid', name='uq_holds_consumer_uuid'),
-        indexes={
-            'ix_holds_owner': ['owner'],
-            'ix_holds_state_deadline': ['state', 'deadline']},
+        sa.UniqueConstraint('node_uuid', 'live'),
+        indexes=[['owner'], ['state', 'deadline']],
         autoincrement=True)
     steps.create_table(
         'providers_seen',
-        sa.Column('provider_uuid', sa.String(36), nullable=False),
+        sa.Column('provider_uuid', sa.String(36), primary_key=True),
         sa.Column('generation', sa.Integer, nullable=False),
         sa.Column('kind', sa.String(32), nullable=False),
         sa.Column('fingerprint', sa.String(36)),
-        sa.Column('seen_at', steps.INSTANT, nullable=False),
-        sa.PrimaryKeyConstraint('provider_uuid', name='pk_providers_seen'))
+        sa.Column('seen_at', steps.INSTANT, nullable=False))
     steps.create_table(
         'placement_drift',
-        sa.Column('kind', sa.String(32), nullable=False),
+        sa.Column('kind', sa.String(32), primary_key=True),
         sa.Column('found', sa.Integer, nullable=False),
         sa.Column('remaining', sa.Integer, nullable=False),
-        sa.Column('audited_at', steps.INSTANT, nullable=False),
-        sa.PrimaryKeyConstraint('kind', name='pk_placement_drift'))
+        sa.Column('audited_at', steps.INSTANT, nullable=False))
 
 
 def _create_notices():
     steps.create_table(
         'calendar_tokens',
-        sa.Column('digest', sa.String(64), nullable=False),
-        sa.Column('owner', sa.String(64), nullable=False),
+        sa.Column('digest', sa.String(64), primary_key=True),
+        sa.Column('owner', sa.String(64), nullable=False, unique=True),
         sa.Column('user_id', sa.String(255), nullable=False),
         sa.Column('project_id', sa.String(255), nullable=False),
         sa.Column('roles', sa.Text, nullable=False),
         sa.Column('created_at', steps.INSTANT, nullable=False),
-        sa.Column('fingerprint', sa.String(64)),
-        sa.PrimaryKeyConstraint('digest', name='pk_calendar_tokens'),
-        sa.UniqueConstraint('owner', name='uq_calendar_tokens_owner'))
+        sa.Column('fingerprint', sa.String(64)))
     steps.create_table(
         'outbox',
-        sa.Column('id', sa.String(36), nullable=False),
+        sa.Column('id', sa.String(36), primary_key=True),
         sa.Column('notice_id', sa.String(36), nullable=False),
         sa.Column('channel', sa.String(16), nullable=False),
         sa.Column('target', sa.String(64), nullable=False),
@@ -502,24 +420,17 @@ def _create_notices():
         sa.Column('outcome', sa.String(16)),
         sa.Column('complaint', sa.Text),
         sa.Column('sequence', sa.Integer),
-        sa.PrimaryKeyConstraint('id', name='pk_outbox'),
-        indexes={
-            'ix_outbox_channel_target_due_at':
-                ['channel', 'target', 'due_at'],
-            'ix_outbox_done_at': ['done_at'],
-            'ix_outbox_due_at_created_at': ['due_at', 'created_at'],
-            'ix_outbox_lease_id_sequence': ['lease_id', 'sequence'],
-            'ix_outbox_notice_id': ['notice_id'],
-            'ix_outbox_outcome_channel_target_done_at':
-                ['outcome', 'channel', 'target', 'done_at']})
+        indexes=[
+            ['channel', 'target', 'due_at'], ['done_at'],
+            ['due_at', 'created_at'], ['lease_id', 'sequence'], ['notice_id'],
+            ['outcome', 'channel', 'target', 'done_at']])
     steps.create_table(
         'enforcement_terms',
-        sa.Column('lease_id', sa.String(36), nullable=False),
+        sa.Column('lease_id', sa.String(36), primary_key=True),
         sa.Column('project_id', sa.String(255)),
         sa.Column('user_id', sa.String(255)),
         sa.Column('sequence', sa.Integer, nullable=False),
-        sa.Column('terms', sa.Text, nullable=False),
-        sa.PrimaryKeyConstraint('lease_id', name='pk_enforcement_terms'))
+        sa.Column('terms', sa.Text, nullable=False))
 
 
 def downgrade():

@@ -1,0 +1,49 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The errors of the drivers of databases, and their codes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+
+def of(exc: BaseException) -> BaseException:
+    """Return the error of the driver that SQLAlchemy and oslo.db wrap."""
+    inner = getattr(exc, 'inner_exception', None) or exc
+    return getattr(inner, 'orig', None) or inner
+
+
+def code(driver: BaseException) -> str | None:
+    """Return PostgreSQL's code of an error, from psycopg2 or psycopg 3."""
+    return (getattr(driver, 'pgcode', None)
+            or getattr(driver, 'sqlstate', None))
+
+
+def has(driver: BaseException, codes: Collection[str | int]) -> bool:
+    """Return whether an error has one of some codes.
+
+    :param codes: of PostgreSQL, and the numbers of MariaDB's errors.
+    """
+    return code(driver) in codes or next(iter(driver.args), None) in codes
+
+
+def caused(exc: BaseException | None, codes: Collection[str | int]) -> bool:
+    """Return whether an error, or one that has caused it, has a code.
+
+    :param codes: as in :func:`has`.
+    """
+    while exc is not None:
+        if has(of(exc), codes):
+            return True
+        exc = exc.__cause__
+    return False
