@@ -22,6 +22,8 @@ author: ironic-reservations !UNKNOWN
 description:
   - Reads the leases that the user may see, with their reservations, nodes
     and events. The ID of a lease's reservation is the proof for its nodes.
+  - Leases that ended more than seven days ago are not among them, unless the
+    operator has configured another time.
 options:
   name:
     description: Only leases with this name or ID.
