@@ -93,8 +93,13 @@ def build_parser() -> argparse.ArgumentParser:
         for argument, (metavar, text) in arguments.items():
             command.add_argument(argument, metavar=metavar, help=text)
         command.set_defaults(function=function)
-    commands.add_parser('help', help='Show this text').set_defaults(
-        function=None)
+    shown = commands.add_parser(
+        'help', help='Show this text, or the one of a subcommand')
+    shown.add_argument('topic', metavar='<subcommand>', nargs='?',
+                       choices=sorted(commands.choices),
+                       help='Subcommand to explain.')
+    shown.set_defaults(function=None,
+                       parsers={None: parser, **commands.choices})
     return parser
 
 
@@ -103,7 +108,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = build_parser()
     given = parser.parse_args(argv)
     if given.function is None:
-        parser.print_help()
+        given.parsers[given.topic].print_help()
         return 0
     try:
         with errors.reaching():

@@ -82,12 +82,13 @@ class _CollectionTest(testtools.TestCase):
         self.assertEqual(0, done.returncode, f'{done.stdout}\n{done.stderr}')
         return done.stdout
 
-    def play(self, *steps: tuple[str, dict[str, Any]]
-             ) -> list[dict[str, Any]]:
+    def play(self, *steps: tuple[str, dict[str, Any]],
+             auth: dict[str, str] | None = None) -> list[dict[str, Any]]:
         """Run tasks, and compare what comes of each.
 
         :param steps: ``changed``, ``ok`` or ``failed``, after ``check:`` in
             check mode; and a task.
+        :param auth: a user and a password, beside the endpoint.
         :returns: what came of each.
         """
         results = self.folder / f'{uuid.uuid4()}.json'
@@ -100,7 +101,8 @@ class _CollectionTest(testtools.TestCase):
             'connection': 'local',
             'vars': {'ansible_python_interpreter': str(self.python)},
             'module_defaults': {'group/ironic.reservations.reservations': {
-                'auth_type': 'none', 'auth': {'endpoint': self.ironic.url}}},
+                'auth_type': 'http_basic' if auth else 'none',
+                'auth': {'endpoint': self.ironic.url, **(auth or {})}}},
             'tasks': [*tasks, {
                 'name': 'What came of them', 'ansible.builtin.copy': {
                     'dest': str(results), 'content': '{{ [' + ', '.join(
@@ -136,6 +138,60 @@ class HostsTest(_CollectionTest):
                                         found[4]['host']['reservable']))
         self.assertNotIn('rack', found[4]['host'])
         self.assertEqual('r1', found[4]['diff']['before']['rack'])
+
+    def test_values_of_properties(self) -> None:
+        """Texts as YAML has them; no lists, and no option among them."""
+        node, = self.ironic.enroll(1, prefix='texts')
+        host = self.task('host', name=node.name, properties={'ssd': True})
+        found = self.play(
+            ('changed', host), ('ok', host),
+            *(('failed', self.task('host', name=node.name, properties=wrong))
+              for wrong in ({'disks': ['sda']}, {'reservable': False})))
+        self.assertEqual('true', found[0]['host']['ssd'])
+        self.assertIn("'disks' is a list", found[2]['msg'])
+        self.assertIn('an option of its own', found[3]['msg'])
+
+
+class ConnectionTest(_CollectionTest):
+
+    def test_connections_that_fail(self) -> None:
+        """A sentence for each; an Ironic without reservations is one."""
+        bare = self.useFixture(real_ironic.RealIronic(middleware=False))
+        wrong = self.play(*(('failed', self.task(
+            'host', name='gold-0', state='absent', **connection))
+            for connection in (
+                {'auth': {'endpoint': 'http://127.0.0.1:1'}}, {'auth': {}},
+                {'cloud': 'nowhere'}, {'auth': {'endpoint': bare.url}})))
+        self.assertIn('The service cannot be reached', wrong[0]['msg'])
+        self.assertIn('set "endpoint" in "auth"', wrong[1]['msg'])
+        self.assertIn('nowhere', wrong[2]['msg'])
+        for each in wrong:
+            self.assertNotIn('Module failed', each['msg'])
+
+    def test_results_are_whole_and_passwords_masked(self) -> None:
+        """A user's name is no secret that is masked in a resource class."""
+        node = self.nodes[0]
+        host = self.task('host', name=node.name)
+        made, = self.play(('changed', host), auth={
+            'username': _KIND, 'password': 'gold-secret'})
+        self.assertEqual((node.name, _KIND), (
+            made['host']['name'], made['host']['resource_class']))
+        for connection in ({
+                'auth_type': 'http_basic', 'auth': {
+                    'username': _KIND, 'password': 'secret-a',
+                    'endpoint': self.ironic.url}}, {
+                'cloud': {
+                    'auth_type': 'http_basic', 'auth': {
+                        'username': _KIND, 'password': 'secret-a'},
+                    'baremetal_endpoint_override': self.ironic.url}}):
+            told = self.run_command(
+                'ansible', 'localhost', '-c', 'local', '-vvv', '-e',
+                f'ansible_python_interpreter={self.python}', '-m',
+                'ironic.reservations.lease_info', '-a',
+                json.dumps(connection))
+            self.assertIn(f'"username": "{_KIND}"', told)
+            self.assertIn(self.ironic.url, told)
+            self.assertNotIn('secret-a', told)
 
 
 class LeasesTest(_CollectionTest):
@@ -182,6 +238,44 @@ class LeasesTest(_CollectionTest):
                          [each['id'] for each in found[10]['leases']])
         self.assertEqual('ACTIVE', found[-1]['lease']['status'])
         self.check_inventory(found[-1]['lease'])
+
+    def test_times_from_now(self) -> None:
+        """A task with them changes nothing when it is run again."""
+        node, = self.ironic.enroll(1, prefix='soon', resource_class='soon')
+        lease = {'name': 'soon', 'reservations': [
+            {'min': 1, 'resource_class': 'soon'}]}
+        later = self.task('lease', start_date='+2h', end_date='+4h', **lease)
+        found = self.play(
+            ('changed', self.task('host', name=node.name)),
+            ('changed', later), ('ok', later), ('check:ok', later),
+            ('ok', self.task('lease', duration='3h', start_date='+1h',
+                             **lease)))
+        self.assertEqual(found[1]['lease']['start_date'],
+                         found[2]['lease']['start_date'])
+        late, = self.play(('failed', self.task(
+            'lease', wait=True, timeout=1, **lease)))
+        self.assertEqual(found[1]['lease']['id'], late['lease']['id'])
+
+    def test_reservations_that_cannot_be_had(self) -> None:
+        """Sizes of instances for hosts, and another class of a lease."""
+        node, = self.ironic.enroll(1, prefix='odd', resource_class='odd')
+        mixed = [self.task('lease', name='mixed', duration='1h',
+                           reservations=[wrong]) for wrong in (
+            {'min': 1, 'vcpus': 8}, {'min': 1, 'amount': 2, 'vcpus': 8})]
+        odd, other = (self.task('lease', name='odd', duration='1h',
+                                reservations=[{'min': 1,
+                                               'resource_class': kind}])
+                      for kind in ('odd', 'even'))
+        found = self.play(('changed', self.task('host', name=node.name)),
+                          *(('failed', each) for each in mixed),
+                          ('changed', odd), ('ok', odd), ('ok', other))
+        self.assertIn('"vcpus" is for instances', found[1]['msg'])
+        self.assertIn('use one of them', found[2]['msg'])
+        self.assertNotIn('warnings', found[4])
+        self.assertIn('cannot be changed', found[5]['warnings'][0])
+        wrong, = self.play(('failed', self.task('lease_info',
+                                                status=['active'])))
+        self.assertIn('PENDING', wrong['msg'])
 
     def check_inventory(self, lease: dict[str, Any]) -> None:
         """Read the inventory while a lease is active."""
@@ -289,6 +383,13 @@ class ReservationsTest(_CollectionTest):
             ('check:changed', back), ('changed', back), ('ok', back))
         self.assertEqual(node.uuid, found[1]['reservation']['node_uuid'])
         self.assertEqual('reservation.no_node_available', found[3]['code'])
+        wrong = self.play(
+            ('failed', self.task('reservation', instance_uuid=instance,
+                                 renew=True)),
+            ('check:failed', self.task('reservation', nodes=['nowhere'],
+                                       instance_uuid=instance)))
+        self.assertIn('ttl', wrong[0]['msg'])
+        self.assertIn('nowhere', wrong[1]['msg'])
         self.assertLess(found[1]['reservation']['expires_at'],
                         found[4]['reservation']['expires_at'])
 
@@ -310,7 +411,10 @@ class MaintenanceTest(_CollectionTest):
             ('check:changed', booked), ('changed', booked), ('ok', booked),
             ('check:failed', other), ('failed', other),
             ('check:changed', gone), ('changed', gone), ('ok', gone),
-            ('changed', soon), ('ok', soon))
+            ('changed', soon), ('ok', soon),
+            ('failed', self.task('maintenance', name='none', ends_at='now',
+                                 nodes=[node.name])))
+        self.assertIn('"now" cannot be used', found[10]['msg'])
         starts, ends = (
             datetime.datetime.fromisoformat(found[8]['maintenance'][name])
             for name in ('starts_at', 'ends_at'))

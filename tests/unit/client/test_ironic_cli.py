@@ -94,3 +94,6 @@ class IronicCommandTest(base.ClientTestCase):
         self.assertRaises(SystemExit, self.ironic, 'reservation-create',
                           self.one)
         self.assertEqual(0, self.ironic('help')[0])
+        status, out, _ = self.ironic('help', 'reservation-create')
+        self.assertEqual(0, status)
+        self.assertIn('<instance uuid>', out)

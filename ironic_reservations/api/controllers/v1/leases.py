@@ -109,8 +109,13 @@ class LeasesController(rest.Controller):
             asked.name, asked.status, asked.node, *(
                 now if each == dates.NOW else each
                 for each in (asked.from_, asked.to)))
-        page = [] if project == '' else lease_find.page(
-            self._engine, project, limit, asked.marker, since, chosen)
+        try:
+            page = [] if project == '' else lease_find.page(
+                self._engine, project, limit, asked.marker, since, chosen)
+        except errors.LeaseNotFound as exc:
+            raise errors.LeaseNotFound(
+                f'The marker {asked.marker} is not a lease of yours, or the '
+                'lease was deleted. Begin again at the first page.') from exc
         more = {}
         if limit == len(page):
             more['next'] = self._next(call, given and limit, page[-1].id,

@@ -78,16 +78,19 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
             raise AnsibleParserError('ironic-reservations is not installed: '
                                      + service.MISSING)
         try:
-            conn = service.connect({name: self.get_option(name)
-                                    for name in service.CONNECTION})
-            wanted = self.get_option('leases')
-            for lease in service.leases.leases(conn):
-                if lease.status == 'ACTIVE' and (
-                        not wanted or lease.name in wanted
-                        or lease.id in wanted):
-                    self._add(conn, lease)
+            with service.reaching():
+                self._read_leases(service.connect({
+                    name: self.get_option(name)
+                    for name in service.CONNECTION}))
         except (service.exceptions.SDKException, ValueError) as error:
             raise AnsibleParserError(str(error)) from error
+
+    def _read_leases(self, conn: Any) -> None:
+        wanted = self.get_option('leases')
+        for lease in service.leases.leases(conn):
+            if lease.status == 'ACTIVE' and (
+                    not wanted or lease.name in wanted or lease.id in wanted):
+                self._add(conn, lease)
 
     def _add(self, conn: Any, lease: Any) -> None:
         group = self.inventory.add_group(self._sanitize_group_name(

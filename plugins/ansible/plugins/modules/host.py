@@ -37,6 +37,8 @@ options:
     description:
       - Properties that leases can ask for, besides those of the node. A
         property that is null is removed; others that the host has are kept.
+      - Each value is stored as a text, V(true) and V(false) in lower case.
+        A list or a dictionary is refused.
     type: dict
   state:
     description: Whether the node should be a host.
@@ -80,16 +82,36 @@ from ansible_collections.ironic.reservations.plugins.module_utils import (
 def _find(conn: Any, name: str) -> dict[str, Any] | None:
     try:
         return service.plain(service.leases.get_host(conn, name))
-    except service.exceptions.NotFoundException:
+    except service.exceptions.NotFoundException as error:
+        # NOTE: an Ironic without reservations has no hosts, either.
+        if getattr(error, 'refusal', None) is None:
+            raise
         return None
+
+
+def _texts(properties: dict[str, Any] | None) -> dict[str, str | None]:
+    """Return properties with the texts of their values.
+
+    :raises ValueError: a value has no text, or its name is an option.
+    """
+    found = dict[str, str | None]()
+    for name, value in (properties or {}).items():
+        if name == 'reservable':
+            raise ValueError('"reservable" is an option of its own, and no '
+                             'property.')
+        if isinstance(value, list | dict):
+            raise ValueError(f'The property {name!r} is a '
+                             f'{type(value).__name__}: write it as a text.')
+        found[name] = (str(value).lower() if isinstance(value, bool) else
+                       None if value is None else str(value))
+    return found
 
 
 def _wanted(params: dict[str, Any], there: dict[str, Any]) -> dict[str, Any]:
     """Return the fields whose wanted values differ from the present ones."""
     changes: dict[str, Any] = {
-        name: None if value is None else str(value)
-        for name, value in (params['properties'] or {}).items()
-        if (None if value is None else str(value)) != there.get(name)}
+        name: value for name, value in _texts(params['properties']).items()
+        if value != there.get(name)}
     reservable = params['reservable']
     if reservable is not None and reservable != there['reservable']:
         changes['reservable'] = reservable
@@ -104,8 +126,8 @@ def _act(module: Any, conn: Any) -> dict[str, Any]:
             service.leases.close_host(conn, there['id'])
         return {'changed': there is not None, 'host': None,
                 'diff': {'before': there or {}, 'after': {}}}
-    given = {key: str(value) for key, value
-             in (params['properties'] or {}).items() if value is not None}
+    given = {key: value for key, value
+             in _texts(params['properties']).items() if value is not None}
     if there is None:
         # NOTE: a host is open when it is made.
         after: dict[str, Any] = {

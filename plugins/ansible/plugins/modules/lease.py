@@ -33,12 +33,14 @@ options:
   start_date:
     description:
       - Start of the lease, C(2030-01-31 12:00) in UTC, ISO 8601 with a zone,
-        or V(now). An existing lease gets this start only if it is a time and
-        the lease has not started.
+        V(now), or a time from now, such as V(+4h). An existing lease that has
+        not started gets this start, unless it counts from now.
     type: str
     default: now
   end_date:
-    description: End of the lease.
+    description:
+      - End of the lease, like O(start_date). An end that counts from now, such
+        as V(+4h), is used for a new lease only.
     type: str
   duration:
     description:
@@ -68,7 +70,8 @@ options:
     description:
       - The reservations of the lease, all of which are granted, or none.
         Required to make a lease. For an existing lease, the numbers are
-        compared one by one.
+        compared one by one. Nothing else of a reservation can be changed; a
+        different class or property causes a warning.
     type: list
     elements: dict
     suboptions:
@@ -92,7 +95,8 @@ options:
         elements: str
         default: []
       amount:
-        description: The number of instances, instead of hosts.
+        description: The number of instances, instead of O(reservations[].min)
+          hosts.
         type: int
       vcpus:
         description: VCPUs of each instance.
@@ -189,6 +193,7 @@ from ansible_collections.ironic.reservations.plugins.module_utils import (
 )
 
 _POLL = 2
+_OF_INSTANCES = ('vcpus', 'memory_mb', 'disk_gb', 'flavor_id', 'affinity')
 
 
 def _find(module: Any, conn: Any) -> Any:
@@ -210,6 +215,7 @@ def _seconds(text: str | None) -> int | None:
 
 def _reservation(wanted: dict[str, Any]) -> dict[str, Any]:
     """Return one reservation in the form of the API."""
+    of_instances = {key: wanted[key] for key in _OF_INSTANCES}
     of_which = {'resource_class': wanted['resource_class'],
                 'traits': wanted['traits'],
                 'conditions': wanted['properties']}
@@ -217,12 +223,18 @@ def _reservation(wanted: dict[str, Any]) -> dict[str, Any]:
         if wanted['min'] is None:
             raise ValueError('A reservation needs "min", the number of hosts, '
                              'or "amount", the number of instances.')
+        for key, value in of_instances.items():
+            if value is not None:
+                raise ValueError(f'"{key}" is for instances: use "amount", '
+                                 'their number, instead of "min".')
         return dict(service.lease_payload.hosts(
             wanted['min'], wanted['max'], **of_which))
+    for key in ('min', 'max'):
+        if wanted[key] is not None:
+            raise ValueError(f'"{key}" is a number of hosts, and "amount" is '
+                             'one of instances: use one of them.')
     return dict(service.lease_payload.instances(
-        wanted['amount'], **{key: wanted[key] for key in (
-            'vcpus', 'memory_mb', 'disk_gb', 'flavor_id', 'affinity')},
-        **of_which))
+        wanted['amount'], **of_instances, **of_which))
 
 
 def _new(params: dict[str, Any]) -> dict[str, Any]:
@@ -245,12 +257,14 @@ def _new(params: dict[str, Any]) -> dict[str, Any]:
         else _seconds(params['duration'])))
 
 
-def _changes(params: dict[str, Any], there: Any) -> dict[str, Any]:
+def _changes(module: Any, there: Any) -> dict[str, Any]:
     """Return the differences between the wanted and the present lease."""
+    params = module.params
     changes: dict[str, Any] = {}
-    start, end = (service.instant(params[name])
+    start, end = (None if service.relative(params[name])
+                  else service.instant(params[name])
                   for name in ('start_date', 'end_date'))
-    if (there.status == 'PENDING' and start != service.times.NOW
+    if (there.status == 'PENDING' and start is not None
             and start != service.times.parsed(there.start_date)):
         changes['start'] = start
     if end is not None and end != service.times.parsed(there.end_date):
@@ -263,9 +277,11 @@ def _changes(params: dict[str, Any], there: Any) -> dict[str, Any]:
                 f'The lease has {len(there.reservations)} reservations, and '
                 f'{len(params["reservations"])} are requested. Their number '
                 'cannot be changed: make another lease.')
-        changed = [change for wanted, each in zip(
-            params['reservations'], there.reservations, strict=True)
-            if (change := _numbers(_reservation(wanted), each))]
+        pairs = list(zip(map(_reservation, params['reservations']),
+                         there.reservations, strict=True))
+        _warn(module, pairs)
+        changed = [change for wanted, each in pairs
+                   if (change := _numbers(wanted, each))]
         if changed:
             changes['reservations'] = changed
     if params['heal'] and there.degraded:
@@ -276,8 +292,7 @@ def _changes(params: dict[str, Any], there: Any) -> dict[str, Any]:
 def _open_dates(params: dict[str, Any], there: Any) -> dict[str, Any]:
     """Return the differences between the wanted and the present open dates."""
     changes: dict[str, Any] = {}
-    if not any(each == service.times.NOW or each.startswith('+')
-               for each in params['between']):
+    if not any(map(service.relative, params['between'])):
         window = tuple(map(service.instant, params['between']))
         if there.between is None or window != tuple(
                 map(service.times.parsed, there.between)):
@@ -289,6 +304,18 @@ def _open_dates(params: dict[str, Any], there: Any) -> dict[str, Any]:
     return changes
 
 
+def _warn(module: Any,
+          pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    """Warn of requested hosts other than those of the lease."""
+    for place, (wanted, there) in enumerate(pairs):
+        asked = wanted['resource_properties'] if 'min' in wanted else ''
+        if asked and asked != there['resource_properties']:
+            module.warn(
+                f'Reservation {place} of the lease is for hosts with '
+                f'{there["resource_properties"] or "any properties"}, which '
+                f'cannot be changed to {asked}. Make another lease.')
+
+
 def _numbers(wanted: dict[str, Any], there: dict[str, Any]
              ) -> dict[str, Any] | None:
     changed = {key: wanted[key] for key in ('min', 'max', 'amount')
@@ -296,15 +323,18 @@ def _numbers(wanted: dict[str, Any], there: dict[str, Any]
     return {'id': there['id'], **changed} if changed else None
 
 
-def _waited(module: Any, conn: Any, lease: Any) -> Any:
-    """Wait until the lease has started."""
+def _waited(module: Any, conn: Any, lease: Any, changed: bool) -> Any:
+    """Wait until the lease has started.
+
+    :param changed: whether this task has made or changed the lease.
+    """
     deadline = time.monotonic() + module.params['timeout']
     while lease.status != 'ACTIVE':
         if lease.status in service.lease_payload.OVER:
-            module.fail_json(msg=f'The lease {lease.id} is over: '
-                                 f'{lease.status}.')
+            module.fail_json(changed=changed, lease=service.plain(lease), msg=(
+                f'The lease {lease.id} is over: {lease.status}.'))
         if time.monotonic() >= deadline:
-            module.fail_json(msg=(
+            module.fail_json(changed=changed, lease=service.plain(lease), msg=(
                 f'The lease {lease.id} is still {lease.status} after '
                 f'{module.params["timeout"]} seconds'
                 + (f': {lease.waiting}' if lease.waiting else '.')))
@@ -338,7 +368,7 @@ def _act(module: Any, conn: Any) -> dict[str, Any]:
     if there is None:
         lease = service.leases.post(conn, _new(params),
                                     dry_run=module.check_mode)
-    elif changes := _changes(params, there):
+    elif changes := _changes(module, there):
         lease = service.leases.change(conn, there, dry_run=module.check_mode,
                                       **changes)
     else:
@@ -346,7 +376,7 @@ def _act(module: Any, conn: Any) -> dict[str, Any]:
     if changed and module.check_mode:
         rehearsed['moves'] = lease.moves
     if params['wait'] and not module.check_mode:
-        lease = _waited(module, conn, lease)
+        lease = _waited(module, conn, lease, changed)
     after = service.plain(lease)
     return {'changed': changed, 'lease': after, **rehearsed,
             'diff': {'before': before, 'after': after}}

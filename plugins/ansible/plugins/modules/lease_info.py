@@ -22,14 +22,18 @@ author: ironic-reservations !UNKNOWN
 description:
   - Reads the leases that the user may see, with their reservations, nodes
     and events. The ID of a lease's reservation is the proof for its nodes.
+  - Leases that ended more than seven days ago are not among them, unless the
+    operator has configured another time.
 options:
   name:
     description: Only leases with this name or ID.
     type: str
   status:
-    description: Only leases with one of these states, such as V(ACTIVE).
+    description: Only leases with one of these states.
     type: list
     elements: str
+    choices: [PENDING, STARTING, ACTIVE, TERMINATING, TERMINATED, DELETING,
+              ERROR]
   project:
     description: Only leases of the project with this ID.
     type: str
@@ -77,7 +81,9 @@ def main() -> None:
     """Run the module."""
     module = service.module({
         'name': {'type': 'str'},
-        'status': {'type': 'list', 'elements': 'str'},
+        'status': {'type': 'list', 'elements': 'str', 'choices': [
+            'PENDING', 'STARTING', 'ACTIVE', 'TERMINATING', 'TERMINATED',
+            'DELETING', 'ERROR']},
         'project': {'type': 'str'}})
     service.run(module, lambda conn: _act(module, conn))
 

@@ -129,6 +129,9 @@ def _body(params: dict[str, Any]) -> dict[str, Any]:
     body = {name: params[name] for name in _FIELDS if params[name]}
     for name in ('starts_at', 'ends_at'):
         written = service.instant(params[name])
+        if written == service.times.NOW and name == 'ends_at':
+            raise ValueError('"ends_at" is the end of the window, which is '
+                             'after its start: "now" cannot be used.')
         if written not in (None, service.times.NOW):
             body[name] = service.times.written(written)
     return body

@@ -46,7 +46,9 @@ options:
         and with O(renew).
     type: int
   renew:
-    description: Whether to renew an existing reservation with O(ttl).
+    description:
+      - Whether to renew an existing reservation with O(ttl), which is
+        required then.
     type: bool
     default: false
   wait:
@@ -65,7 +67,9 @@ options:
 attributes:
   check_mode:
     support: full
-    description: Nothing is reserved or given back.
+    description:
+      - Nothing is reserved or given back. The nodes must exist; whether one
+        of them is free is not checked.
   diff_mode:
     support: full
     description: The reservation before and after is shown.
@@ -117,9 +121,10 @@ def _act(module: Any, conn: Any) -> dict[str, Any]:
             service.sdk.release(conn, there)
         return {'changed': there is not None, 'reservation': None,
                 'diff': {'before': before, 'after': {}}}
-    if there is not None and not (params['renew'] and params['ttl']):
+    if there is not None and not params['renew']:
         return {'changed': False, 'reservation': before,
                 'diff': {'before': before, 'after': before}}
+    nodes = None if there is not None else _uuids(conn, params['nodes'])
     if module.check_mode:
         after = before or {'instance_uuid': instance}
     elif there is not None:
@@ -127,7 +132,7 @@ def _act(module: Any, conn: Any) -> dict[str, Any]:
                                                 ttl=params['ttl']))
     else:
         after = service.plain(service.sdk.reserve(
-            conn, _uuids(conn, params['nodes']), instance_id=instance,
+            conn, nodes, instance_id=instance,
             ttl=params['ttl'], resource_class=params['resource_class'],
             traits=params['traits'],
             wait=params['timeout'] if params['wait'] else None))
@@ -147,7 +152,8 @@ def main() -> None:
         'wait': {'type': 'bool', 'default': False},
         'timeout': {'type': 'int', 'default': 180},
         'state': {'type': 'str', 'choices': ['present', 'absent'],
-                  'default': 'present'}})
+                  'default': 'present'}},
+        required_if=[('renew', True, ('ttl',))])
     service.run(module, lambda conn: _act(module, conn))
 
 
