@@ -21,6 +21,7 @@ from prometheus_client import core
 from prometheus_client import registry as prometheus_registry
 
 from ironic_reservations import errors
+from ironic_reservations.engine import Engine
 
 #: The beginning of the names of all metrics.
 PREFIX = 'ironic_reservations_'
@@ -43,6 +44,9 @@ class Gauges(prometheus_registry.Collector):
 
     #: The name, the help text and the labels of each gauge.
     defined: tuple[tuple[str, str, tuple[str, ...]], ...]
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
 
     def describe(self) -> Iterable[core.Metric]:
         """Return the metrics without reading the database."""

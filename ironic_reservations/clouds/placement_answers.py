@@ -88,6 +88,11 @@ class Answer:
         """Whether the write was certainly done."""
         return self.outcome is Outcome.DONE
 
+    @property
+    def deleted(self) -> bool:
+        """Whether the object of a deletion does not exist any more."""
+        return self.outcome in (Outcome.DONE, Outcome.GONE)
+
 
 def judge(method: str, path: str, status: int, answer: Any) -> Answer:
     """Return the outcome of a write.

@@ -61,16 +61,16 @@ class Claim:
     """The claim of this process to a piece of work.
 
     :param name: the name of the work.
-    :param owner: a name of this process that no other process ever has.
     :param ttl: the lifetime of the claim in the database, in seconds: the time
         for which other processes wait if this one dies.
+    :param owner: see :func:`new_owner`; ``None``: a new one.
     """
 
-    def __init__(self, engine: Engine, name: str, owner: str,
-                 ttl: float) -> None:
+    def __init__(self, engine: Engine, name: str, ttl: float,
+                 owner: str | None = None) -> None:
         self._engine = engine
         self.name = name
-        self._owner = owner
+        self._owner = owner or new_owner()
         self._ttl = ttl
         self._begun = self._until = 0.0
 

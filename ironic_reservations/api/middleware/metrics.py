@@ -64,7 +64,7 @@ class Metrics:
         self._registry.register(_Histories(engine))
         self._registry.register(_IronicApi(engine))
         if isinstance(engine.clock, db_clock.DatabaseClock):
-            self._registry.register(_Clock(engine.clock))
+            self._registry.register(_Clock(engine, engine.clock))
         for feature in engine.features:
             for each in feature.gauges(engine):
                 self._registry.register(each)
@@ -115,9 +115,6 @@ class _Live(gauges.Gauges):
          '1 if a process has the claim to follow the nodes of Ironic, else 0.',
          ()))
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
     def read(self, families: list[core.GaugeMetricFamily]) -> None:
         """Add the values."""
         live, unsure, oldest, there, waiting, claimed = families
@@ -160,9 +157,6 @@ class _IronicApi(gauges.Gauges):
         ('ironic_api_served_minor',
          "Newest minor version of Ironic's API that Ironic serves.", ()))
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
     def read(self, families: list[core.GaugeMetricFamily]) -> None:
         """Add the known values."""
         reviewed, served = families
@@ -185,7 +179,8 @@ class _Clock(gauges.Gauges):
         ('clock_silence_seconds',
          'Time since the database has last answered; 0 if it answers.', ()))
 
-    def __init__(self, clock: db_clock.DatabaseClock) -> None:
+    def __init__(self, engine: Engine, clock: db_clock.DatabaseClock) -> None:
+        super().__init__(engine)
         self._clock = clock
 
     def read(self, families: list[core.GaugeMetricFamily]) -> None:

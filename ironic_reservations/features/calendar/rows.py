@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import datetime
+from typing import TypeVar
 
 from ironic_reservations.features.calendar import values as calendar
 from ironic_reservations.model import instants
@@ -26,6 +27,7 @@ from ironic_reservations.model import leases
 from ironic_reservations.model import node_window
 from ironic_reservations.planner import host_states
 
+_T = TypeVar('_T', leases.NamedLease, node_window.Purpose)
 #: The longest time until a late node may be promised again.
 _LATE = 120 * instants.SECOND
 
@@ -182,7 +184,8 @@ class Rows:
         for each in sorted(here.promises, key=self._order):
             place = -1
             if each.reservation_id is not None:
-                place = self._place(self._named[each.reservation_id])
+                place = _place(self._named[each.reservation_id],
+                               self.leases, self._places)
             key = (each.start, each.end, each.had, place)
             amounts[key] = amounts.get(key, 0) + share
         return calendar.Row(
@@ -203,16 +206,13 @@ class Rows:
 
     def _place_of_window(self, window_id: str) -> int:
         purpose = self._purposes.get(window_id)
-        if purpose is None:
-            return -1
-        place = self._places_of_windows.setdefault(window_id,
-                                                   len(self.windows))
-        if place == len(self.windows):
-            self.windows.append(purpose)
-        return place
+        return -1 if purpose is None else _place(
+            purpose, self.windows, self._places_of_windows)
 
-    def _place(self, lease: leases.NamedLease) -> int:
-        place = self._places.setdefault(lease.id, len(self.leases))
-        if place == len(self.leases):
-            self.leases.append(lease)
-        return place
+
+def _place(one: _T, listed: list[_T], places: dict[str, int]) -> int:
+    """Return the index in a list, to which the first call adds the value."""
+    place = places.setdefault(one.id, len(listed))
+    if place == len(listed):
+        listed.append(one)
+    return place

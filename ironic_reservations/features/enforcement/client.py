@@ -54,29 +54,21 @@ def terms(lease: leases.Lease) -> Hashable:
         len(each.bookings) for each in lease.reservations)
 
 
-def check_create(conf: cfg.ConfigOpts, lease: leases.Lease,
-                 hosts: Hosts) -> None:
-    """Ask whether a new lease is permitted.
+def check(conf: cfg.ConfigOpts, before: leases.Lease | None,
+          after: leases.Lease, hosts: Hosts) -> None:
+    """Ask whether a new lease, or a change of a lease, is permitted.
 
-    :param hosts: the hosts of the lease.
-    :raises LeaseNotPermitted: the service does not permit the lease, or does
-        not answer.
-    """
-    _ask(conf, 'check-create', lease.project_id, lease.user_id,
-         {'lease': _document(lease, hosts)})
-
-
-def check_update(conf: cfg.ConfigOpts, before: leases.Lease,
-                 after: leases.Lease, hosts: Hosts) -> None:
-    """Ask whether a change of a lease is permitted.
-
+    :param before: ``None``: the lease is new.
     :param hosts: the hosts before and after the change.
-    :raises LeaseNotPermitted: the service does not permit the change, or does
-        not answer.
+    :raises LeaseNotPermitted: the service does not permit it, or does not
+        answer.
     """
-    _ask(conf, 'check-update', before.project_id, before.user_id,
-         {'current_lease': _document(before, hosts),
-          'lease': _document(after, hosts)})
+    if before is None:
+        _ask(conf, 'check-create', after, lease=_document(after, hosts))
+    else:
+        _ask(conf, 'check-update', before,
+             current_lease=_document(before, hosts),
+             lease=_document(after, hosts))
 
 
 def on_end(conf: cfg.ConfigOpts, lease: leases.Lease,
@@ -86,12 +78,10 @@ def on_end(conf: cfg.ConfigOpts, lease: leases.Lease,
     :param hosts: the hosts of the lease.
     """
     try:
-        _ask(conf, 'on-end', lease.project_id, lease.user_id,
-             {'lease': _document(lease, hosts)})
+        _ask(conf, 'on-end', lease, lease=_document(lease, hosts))
     except errors.LeaseNotPermitted as exc:
         LOG.warning('The enforcement service could not be told that the lease '
-                    '%s has ended: %s',
-                    lease.id, exc)
+                    '%s has ended: %s', lease.id, exc)
 
 
 def commit(conf: cfg.ConfigOpts, body: bytes) -> None:
@@ -112,22 +102,22 @@ def _headers(conf: cfg.ConfigOpts) -> dict[str, str]:
             **({'X-Auth-Token': token} if token else {})}
 
 
-def _ask(conf: cfg.ConfigOpts, what: str, project_id: str | None,
-         user_id: str | None, question: dict[str, Any]) -> None:
+def _ask(conf: cfg.ConfigOpts, what: str, owned: leases.Lease,
+         **documents: dict[str, Any]) -> None:
     options = conf.leases
     if options.enforcement_url is None:
         return
-    context = {'context': {
-        'project_id': project_id, 'user_id': user_id,
+    context = {
+        'project_id': owned.project_id, 'user_id': owned.user_id,
         # The registered options depend on the authentication plugin.
         'auth_url': options.enforcement_auth_url or getattr(
             conf.ironic, 'auth_url', None),
         'region_name': options.enforcement_region_name
-        or conf.ironic.region_name}}
+        or conf.ironic.region_name}
     try:
         status, said = posting.ask(
             f'{options.enforcement_url.rstrip("/")}/{what}', _headers(conf),
-            json.dumps({**context, **question}).encode(),
+            json.dumps({'context': context, **documents}).encode(),
             options.enforcement_timeout, _LONGEST)
     except posting.Undelivered as exc:
         LOG.warning('The enforcement service ([leases] enforcement_url) '

@@ -27,24 +27,14 @@ from ironic_reservations.model import leases
 LOG = log.getLogger(__name__)
 
 
-def check_create(engine: Engine, lease: leases.Lease) -> None:
-    """Check that a new lease is permitted.
+def check(engine: Engine, before: leases.Lease | None,
+          after: leases.Lease) -> None:
+    """Check that a new lease, or a change of a lease, is permitted.
 
-    :raises LeaseNotPermitted: the service does not permit the lease, or does
-        not answer.
+    :raises LeaseNotPermitted: see :func:`.client.check`.
     """
-    enforcement.check_create(engine.conf, lease, _hosts(engine, lease))
-
-
-def check_update(engine: Engine, before: leases.Lease,
-                 after: leases.Lease) -> None:
-    """Check that a change of a lease is permitted.
-
-    :raises LeaseNotPermitted: the service does not permit the change, or does
-        not answer.
-    """
-    enforcement.check_update(engine.conf, before, after,
-                             _hosts(engine, before, after))
+    known = (after,) if before is None else (before, after)
+    enforcement.check(engine.conf, before, after, _hosts(engine, *known))
 
 
 def on_end(engine: Engine, lease: leases.Lease) -> None:

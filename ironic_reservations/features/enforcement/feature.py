@@ -27,8 +27,12 @@ from ironic_reservations.engine import feature
 from ironic_reservations.features.enforcement import client as enforcement
 from ironic_reservations.features.enforcement import enforced
 from ironic_reservations.features.enforcement import enforcement_commits
-from ironic_reservations.features.enforcement import loops
 from ironic_reservations.model import leases
+from ironic_reservations.reconciler import claim
+from ironic_reservations.reconciler import loop
+
+#: Seconds between two passes for leases that were not reported.
+_CATCH_UP = 60
 
 
 @dataclasses.dataclass
@@ -86,10 +90,7 @@ class Enforcement(feature.Feature):
                                enforcement.terms(after))
             if terms in memory:
                 continue
-            if before is None:
-                enforced.check_create(engine, after)
-            else:
-                enforced.check_update(engine, before, after)
+            enforced.check(engine, before, after)
             memory[terms] = True
 
     def join(self, engine: Engine,
@@ -99,8 +100,17 @@ class Enforcement(feature.Feature):
 
     def loops(self, engine: Engine) -> Iterable[Any]:
         """Return the loops that report leases."""
-        return (loops.reports(engine)
-                if enforcement_commits.wanted(engine.conf) else [])
+        if not enforcement_commits.wanted(engine.conf):
+            return []
+        return [
+            loop.Loop('enforcement', (loop.Task(
+                lambda continues: enforcement_commits.deliver(
+                    engine, continues)),)),
+            loop.Loop('enforcement-terms', (
+                loop.Task(lambda continues: enforcement_commits.catch_up(
+                    engine, continues), _CATCH_UP, again=False),
+            ), claim.Claim(engine, 'enforcement',
+                           engine.conf.notices.claim_ttl))]
 
 
 def _is_renamed(before: leases.Lease | None, after: leases.Lease) -> bool:

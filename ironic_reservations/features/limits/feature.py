@@ -72,9 +72,10 @@ class _Part(feature.Part):
         picked = self.change.given_of(mirrored_node.Node)
         full = self.change.given_of(reservation_limits.FullClasses)
         assert allowed is not None
-        reservation_limits.check_made(allowed, connection, made,
-                          None if picked is None else picked.resource_class,
-                          () if full is None else full.names)
+        reservation_limits.check_made(
+            allowed, connection, made,
+            None if picked is None else picked.resource_class,
+            () if full is None else full.names)
 
 
 class Limits(feature.Feature):
@@ -90,8 +91,7 @@ class Limits(feature.Feature):
 
     def is_on(self, engine: Engine) -> bool:
         """Return whether projects are limited."""
-        limited: bool = engine.conf.leases.project_limits
-        return limited
+        return bool(engine.conf.leases.project_limits)
 
     def allowed(self, engine: Engine, group: str,
                 projects: bool) -> limits.Limits:

@@ -56,16 +56,15 @@ def read(allowed: limits.Limits, connection: sa.Connection | None,
 
 def check_again(allowed: limits.Limits, connection: sa.Connection,
                 lease: leases.Lease, now: datetime.datetime,
-                before: leases.Lease | None = None) -> None:
+                before: leases.Lease | None) -> None:
     """Check the limits again, in the transaction that writes a lease.
 
+    :param allowed: with limits that count.
     :param lease: the lease as it is written.
-    :param before: the lease as it was, if it is changed.
+    :param before: the lease as it was; ``None``: it is new.
     :raises Conflict: the lease would exceed a limit, since the project has got
         other bookings meanwhile.
     """
-    if not allowed.counted:
-        return
     there = read(allowed, connection, lease.project_id, now, lease.id)
     try:
         if before is None:
@@ -80,11 +79,11 @@ def check_slid(allowed: limits.Limits, connection: sa.Connection,
                lease: leases.Lease, now: datetime.datetime) -> None:
     """Check the limits again for a lease with new dates, after all writes.
 
+    :param allowed: with limits that count.
     :raises Conflict: the lease would exceed a limit, since its project has got
         other bookings meanwhile.
     """
-    if allowed.counted and not read(
-            allowed, connection, lease.project_id, now, lease.id
-            ).permits_lease(lease, lease.start, lease.end):
+    there = read(allowed, connection, lease.project_id, now, lease.id)
+    if not there.permits_lease(lease, lease.start, lease.end):
         raise db_connection.Conflict(
             'the project of a lease got something else meanwhile')

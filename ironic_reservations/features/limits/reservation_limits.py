@@ -61,13 +61,12 @@ class FullClasses(ceiling.FullClasses):
 
 def check_made(allowed: limits.Limits, connection: sa.Connection,
                made: node_reservation.Reservation,
-               resource_class: str | None = None,
-               full: Collection[str] = ()) -> None:
+               resource_class: str | None, full: Collection[str]) -> None:
     """Check the limits for a reservation that was just written.
 
     The transaction holds the lock of the project.
 
-    :param resource_class: the class of the node.
+    :param resource_class: the class of the node, if it has one.
     :param full: the classes whose limit was reached when the node was chosen.
     :raises ReservationLimit: the limit of reservations is reached.
     :raises Conflict: the limit of the class has been reached meanwhile.

@@ -104,10 +104,8 @@ def _key(call: expose.Call, engine: Engine,
 def _ask(call: expose.Call) -> create.WindowRequest:
     wanted = basic.read(types.NewMaintenance, call.document, call.minor,
                         'key')
-    nodes = wanted.nodes
-    resource_class = wanted.resource_class
-    properties = wanted.resource_properties or ''
-    if nodes is None and resource_class is None and not properties:
+    if (wanted.nodes is None and wanted.resource_class is None
+            and not wanted.resource_properties):
         raise errors.InvalidValue(
             'The request does not say which nodes to book. Send nodes, '
             'resource_class or resource_properties.')
@@ -124,7 +122,8 @@ def _ask(call: expose.Call) -> create.WindowRequest:
         starts_at=wanted.starts_at, ends_at=wanted.ends_at,
         lasts=(None if wanted.duration is None else
                datetime.timedelta(seconds=wanted.duration)),
-        nodes=nodes, resource_class=resource_class, properties=properties,
+        nodes=wanted.nodes, resource_class=wanted.resource_class,
+        properties=wanted.resource_properties or '',
         drain=bool(wanted.drain), force=bool(wanted.force),
         project_id=call.context.project_id, user_id=call.context.user_id)
 

@@ -238,9 +238,8 @@ class _Plan:
             engine.database, self._now,
             () if others is None else others.wanted.values())
         self._ground = holdings_module.read(engine, self._snapshot, nodes)
-        each = [dataclasses.replace(
-            self._window(ident, node.uuid, start), place=place)
-            for place, node in enumerate(nodes)]
+        each = [self._window(ident, node.uuid, start, place)
+                for place, node in enumerate(nodes)]
         self._window_of = {one.node_uuid: one for one in each}
         self._homes = self._find_homes(others)
         self.made = self._made(values.Window(
@@ -283,8 +282,8 @@ class _Plan:
                 'No node has the requested resource class and properties.')
         return there
 
-    def _window(self, ident: str, uuid: str,
-                start: datetime.datetime) -> node_window.NodeWindow:
+    def _window(self, ident: str, uuid: str, start: datetime.datetime,
+                place: int) -> node_window.NodeWindow:
         """Return the window of one node.
 
         If it waits for a lease, its length stays the same.
@@ -307,7 +306,7 @@ class _Plan:
                     f'{instants.LAST_YEAR}. Send an earlier end, or leave '
                     'this node out.')
             start, end = free, end + (free - start)
-        return node_window.NodeWindow(ident, uuid, start, end)
+        return node_window.NodeWindow(ident, uuid, start, end, place=place)
 
     def _find_homes(self, others: ladder.Others | None
                     ) -> homes_module.Homes:
@@ -373,10 +372,9 @@ class _Plan:
 
     def _read_concerned(self) -> list[leases.Lease]:
         """Read the leases that have nodes of the window."""
-        ids = {self.made.lease_ids[each.reservation_id]
-               for each in self.made.bound
-               if each.reservation_id is not None
-               and each.reservation_id in self.made.lease_ids}
+        named = self.made.lease_ids
+        ids = {named[each] for each in named.keys() & {
+            each.reservation_id for each in self.made.bound}}
         if not ids:
             return []
         with self._engine.database.snapshot() as connection:

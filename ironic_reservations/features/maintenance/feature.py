@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import functools
 from typing import Any
 
 import sqlalchemy as sa
@@ -27,9 +28,11 @@ from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
 from ironic_reservations.features.maintenance import find
-from ironic_reservations.features.maintenance import loops
 from ironic_reservations.features.maintenance import rows
+from ironic_reservations.features.maintenance import sync
 from ironic_reservations.model import node_window
+from ironic_reservations.reconciler import claim
+from ironic_reservations.reconciler import loop
 
 
 @dataclasses.dataclass
@@ -82,6 +85,11 @@ class Maintenance(feature.Feature):
         find.purge(engine)
 
     def loops(self, engine: Engine) -> Iterable[Any]:
-        """Return the loop that works on nodes of windows."""
-        return ([] if engine.ironic is None
-                else [loops.nodes(engine, engine.ironic)])
+        """Return the loop that puts nodes into maintenance."""
+        if engine.ironic is None:
+            return []
+        options = engine.conf.ironic
+        work = functools.partial(sync.sync, engine, engine.ironic)
+        return [loop.Loop('maintenance', (
+            loop.Task(work, options.poll_interval),
+        ), claim.Claim(engine, 'maintenance', options.claim_ttl))]

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import functools
 
@@ -86,8 +87,7 @@ def purge(engine: Engine) -> None:
     with engine.database.read() as connection:
         over = db_maintenance.read_forgettable(connection, before, _BATCH)
     if over:
-        try:
+        # After a conflict, the next call deletes them.
+        with contextlib.suppress(db_connection.Conflict):
             with engine.database.write() as connection:
                 db_maintenance.delete_many(connection, over, before)
-        except db_connection.Conflict:
-            return

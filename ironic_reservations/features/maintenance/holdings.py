@@ -72,8 +72,6 @@ class Holdings:
     :ivar seen: the generations of all of the nodes.
     """
 
-    snapshot: snapshots.Snapshot
-    nodes: Sequence[mirrored_node.Node]
     numbers: Mapping[str, int]
     bound: Mapping[str, Sequence[Bound]]
     planned: Mapping[str, Sequence[snapshots.Displaced]]
@@ -89,11 +87,9 @@ def read(engine: Engine, snapshot: snapshots.Snapshot,
         in the snapshot is used instead.
     """
     now = snapshot.now
-    there = {
-        uuid: number
-        for number, uuid in enumerate(snapshot.host_set.uuids)
-        if snapshot.states[number] is not None
-    }
+    there = {uuid: number
+             for number, uuid in enumerate(snapshot.host_set.uuids)
+             if snapshot.states[number] is not None}
     numbers = {node.uuid: there[node.uuid] for node in nodes
                if node.uuid in there}
     others = [node for node in nodes if node.uuid not in numbers]
@@ -113,7 +109,7 @@ def read(engine: Engine, snapshot: snapshots.Snapshot,
         planned[uuid] = [each for each in here.promised
                          if not each[0].begun and each[0].starts_at > now]
     return Holdings(
-        snapshot, nodes, numbers, bound, planned,
+        numbers, bound, planned,
         {uuid: [each for each in view.windows if each.stands(now)]
          for uuid, view in views.items()},
         seen_module.of_nodes(known.values()).also(seen_module.Seen(dict(

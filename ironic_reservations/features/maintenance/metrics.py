@@ -17,7 +17,6 @@ from __future__ import annotations
 from prometheus_client import core
 
 from ironic_reservations.api import gauges
-from ironic_reservations.engine import Engine
 from ironic_reservations.features.maintenance import rows
 
 
@@ -27,9 +26,6 @@ class Waiting(gauges.Gauges):
     defined = (
         ('maintenance_waiting',
          'Nodes whose maintenance waits for their users, or for Ironic.', ()),)
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     def read(self, families: list[core.GaugeMetricFamily]) -> None:
         """Add the values."""

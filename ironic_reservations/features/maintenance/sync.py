@@ -225,13 +225,9 @@ class _Sync:
             engine, snapshot, [node]).bound[node.uuid])
 
     def _set(self, node: mirrored_node.Node, reason: str) -> None:
-        act = in_flight.Act.SET_MAINTENANCE
-
-        def send(token: str) -> None:
-            self._check_unchanged(act)
-            self._ironic.set_maintenance(node.uuid, reason, token)
-        tickets.send(self._engine, self._issue(node, State.STARTING, act),
-                     send)
+        self._send(node, State.STARTING, in_flight.Act.SET_MAINTENANCE,
+                   lambda token: self._ironic.set_maintenance(
+                       node.uuid, reason, token))
         LOG.info('Node %s is in maintenance for the window %s', node.uuid,
                  self._there.window_id)
         self._refresh()
@@ -239,26 +235,27 @@ class _Sync:
 
     def _finish(self, node: mirrored_node.Node, ours: bool) -> None:
         if ours:
-            act = in_flight.Act.CLEAR_MAINTENANCE
-
-            def send(token: str) -> None:
-                self._check_unchanged(act)
-                self._ironic.clear_maintenance(node.uuid, token)
-            tickets.send(self._engine,
-                         self._issue(node, self._there.state, act), send)
+            self._send(node, self._there.state,
+                       in_flight.Act.CLEAR_MAINTENANCE,
+                       lambda token: self._ironic.clear_maintenance(
+                           node.uuid, token))
         # Before the row, or the mirror would show it as an operator's.
         self._refresh()
         self._write(self._read(), State.OVER)
         LOG.info('The maintenance of node %s for the window %s is over',
                  node.uuid, self._there.window_id)
 
-    def _issue(self, node: mirrored_node.Node, state: node_window.State,
-               act: in_flight.Act) -> tickets.Ticket:
-        """Record a change, and issue the ticket for it."""
+    def _send(self, node: mirrored_node.Node, state: node_window.State,
+              act: in_flight.Act, request: Callable[[str], None]) -> None:
+        """Record a change, and send it with its ticket."""
         ticket = tickets.new(node.uuid, act)
         self._record(node, state,
                      functools.partial(tickets.write, self._engine, ticket))
-        return ticket
+
+        def send(token: str) -> None:
+            self._check_unchanged(act)
+            request(token)
+        tickets.send(self._engine, ticket, send)
 
     def _write(self, node: mirrored_node.Node,
                state: node_window.State) -> None:

@@ -38,7 +38,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine.outbox import claims as outbox_claims
 from ironic_reservations.features.notices import mail
 from ironic_reservations.features.notices import mail_addresses
-from ironic_reservations.features.notices import mail_times as mail_digests
+from ironic_reservations.features.notices import mail_times
 from ironic_reservations.features.notices import notice_text
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import notices
@@ -79,7 +79,7 @@ def _to(engine: Engine, person: str, continues: Callable[[], bool]) -> bool:
     with engine.database.read() as connection:
         waiting, last = db_outbox.read_digest(connection, person, now,
                                               _COUNTED)
-    due = mail_digests.due_at(
+    due = mail_times.due_at(
         [(each.kind, each.created_at) for each in waiting], last,
         datetime.timedelta(seconds=options.mail_interval),
         datetime.timedelta(seconds=options.mail_gather_time))

@@ -18,7 +18,6 @@ from prometheus_client import core
 
 from ironic_reservations.api import gauges
 from ironic_reservations.db import outbox as db_outbox
-from ironic_reservations.engine import Engine
 from ironic_reservations.model import notices
 
 
@@ -34,9 +33,6 @@ class Outbox(gauges.Gauges):
         ('notices_given_up',
          'Notices that were given up, of those kept, by channel.',
          ('channel',)))
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     def read(self, families: list[core.GaugeMetricFamily]) -> None:
         """Add the values."""

@@ -22,7 +22,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine.outbox import deliveries
 from ironic_reservations.features.notices import notice_text
 from ironic_reservations.features.notices import webhook
-from ironic_reservations.features.notices import writing as engine_notices
+from ironic_reservations.features.notices import writing
 from ironic_reservations.model import notices
 
 
@@ -34,7 +34,7 @@ def deliver(engine: Engine, url: str, continues: Callable[[], bool]) -> int:
     :raises Conflict: another process has claimed one of them.
     """
     return deliveries.deliver(engine, deliveries.Receiver(
-        notices.Channel.WEBHOOK, engine_notices.target(url),
+        notices.Channel.WEBHOOK, writing.target(url),
         engine.conf.notices.webhook_timeout,
         lambda notice, now: _post(engine, url, notice, now)), continues)
 

@@ -29,8 +29,8 @@ from ironic_reservations.engine import feature
 from ironic_reservations.engine import lost_promises
 from ironic_reservations.features.placement import compute_hosts
 from ironic_reservations.features.placement import compute_mirror
-from ironic_reservations.features.placement import loops
 from ironic_reservations.features.placement import proof
+from ironic_reservations.features.placement import sync
 from ironic_reservations.features.placement.audit import auditing
 from ironic_reservations.features.placement.audit import differences
 from ironic_reservations.features.placement.audit import providers_seen
@@ -45,6 +45,8 @@ from ironic_reservations.features.placement.holds import values
 from ironic_reservations.features.placement.lease_providers import offers
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
+from ironic_reservations.reconciler import claim
+from ironic_reservations.reconciler import loop
 
 LOG = log.getLogger(__name__)
 
@@ -202,8 +204,21 @@ class Placement(feature.Feature):
             if each.kind in _LOST]
 
     def loops(self, engine: Engine) -> Iterable[Any]:
-        """Return the loop that makes Placement agree with our rows."""
-        return [loops.holds(engine)]
+        """Return the loop that keeps Placement in agreement with our rows."""
+        options = engine.conf.placement
+        hosts = compute_mirror.ComputeMirror(engine)
+        # Failed tasks wait for their interval, to put no load on a failing
+        # Placement.
+        tasks = [loop.Task(lambda _: sync.recover(engine),
+                           options.recover_interval),
+                 loop.Task(lambda _: hosts.refresh(), options.hosts_interval,
+                           again=False)]
+        if options.audit_interval:
+            tasks.append(loop.Task(
+                lambda _: sync.audit(engine, options.repair),
+                options.audit_interval, again=False))
+        return [loop.Loop('placement', tasks, claim.Claim(
+            engine, 'holds', options.claim_ttl))]
 
 
 def _making(engine: Engine, change: change_module.Change,

@@ -17,7 +17,6 @@ from __future__ import annotations
 from prometheus_client import core
 
 from ironic_reservations.api import gauges
-from ironic_reservations.engine import Engine
 from ironic_reservations.features.placement.audit import drift
 from ironic_reservations.features.placement.holds import rows as hold_rows
 from ironic_reservations.features.placement.holds import values
@@ -36,9 +35,6 @@ class Holds(gauges.Gauges):
          ('kind',)),
         ('placement_audited_timestamp_seconds',
          'Time at which the last audit of Placement ended.', ()))
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     def read(self, families: list[core.GaugeMetricFamily]) -> None:
         """Add the values."""

@@ -17,7 +17,6 @@ from __future__ import annotations
 from prometheus_client import core
 
 from ironic_reservations.api import gauges
-from ironic_reservations.engine import Engine
 from ironic_reservations.features.usage import periods
 
 
@@ -28,9 +27,6 @@ class LeasedHosts(gauges.Gauges):
         ('leased_hosts',
          'Hosts that leases have now, by class, deployed or unused.',
          ('resource_class', 'state')),)
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     def read(self, families: list[core.GaugeMetricFamily]) -> None:
         """Add the values."""

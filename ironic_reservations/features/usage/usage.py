@@ -22,7 +22,7 @@ from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import Engine
 from ironic_reservations.features.usage import periods as db_usage_periods
-from ironic_reservations.features.usage import sums as lifecycle_usage
+from ironic_reservations.features.usage import sums
 from ironic_reservations.features.usage import values as usage
 
 #: The maximum number of days of a request, and the default.
@@ -90,7 +90,7 @@ def read(engine: Engine, asked: UsageRequest) -> UsageReport:
             connection, begin, begin + datetime.timedelta(days=days),
             asked.project_id, asked.every)
     _check_rows(spells, asked.by, days)
-    rows = lifecycle_usage.divide(spells, first, days, now, asked.by)
+    rows = sums.divide(spells, first, days, now, asked.by)
     return UsageReport(first, last, rows, usage.Usage(
         None, None, None, sum(row.promised for row in rows),
         sum(row.bound for row in rows), sum(row.deployed for row in rows)))

@@ -63,12 +63,10 @@ class TestStandsStill(open_dates.TestCase):
         self.begin(leases__enforcement_url='http://127.0.0.1:1')
         self.leasing.hosts(1)
         created, changed = [], []
-        with (mock.patch.object(
-                enforcement, 'check_create',
-                lambda conf, made, hosts: created.append(made.start)),
-              mock.patch.object(
-                enforcement, 'check_update',
-                lambda conf, _, after, hosts: changed.append(after.start))):
+        with mock.patch.object(
+                enforcement, 'check', lambda conf, before, after, hosts: (
+                    created if before is None else changed
+                ).append(after.start)):
             lease = self.flexible(1, 3, 2)
             self.outrun(6, 9)
             self.leasing.change(lease, opened=leases.OpenDates(

@@ -103,8 +103,8 @@ class TestToldOfALostHistory(base.TestCase):
         """The service permits a lease by its id."""
         asked = []
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.features.enforcement.enforced.check_create',
-            lambda engine, lease: asked.append(lease.id)))
+            'ironic_reservations.features.enforcement.enforced.check',
+            lambda engine, before, after: asked.append(after.id)))
         made = self.lost(lambda: self.leasing.create(1, 2))
         self.assertEqual(2, len(set(asked)))
         self.assertEqual(made.id, asked[-1])

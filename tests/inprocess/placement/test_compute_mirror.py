@@ -19,7 +19,7 @@ from ironic_reservations.engine import hosts
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine.lease_cycle import health as lease_health
 from ironic_reservations.features.placement import compute_mirror
-from ironic_reservations.features.placement import loops
+from ironic_reservations.features.placement import feature
 from ironic_reservations.model import leases
 from tests import leasing
 from tests import world
@@ -167,7 +167,8 @@ class TestMirror(shared.TestCase):
     def test_keeper_reads_them(self) -> None:
         host = self.host()
         self.nodes.serve(host, VCPU=3)
-        loops.holds(self.engine).one_pass()
+        (holds,) = feature.Placement().loops(self.engine)
+        holds.one_pass()
         self.assertEqual(3, dict(self.known(host).inventories)['VCPU'].used)
 
 

@@ -25,7 +25,7 @@ from ironic_reservations.cmd import manage
 from ironic_reservations.db import tables
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import sweep
-from ironic_reservations.features.placement import loops as placement_loops
+from ironic_reservations.features.placement import feature
 from ironic_reservations.features.placement.audit import differences
 from ironic_reservations.features.placement.audit import drift
 from ironic_reservations.features.placement.holds import consumers
@@ -46,7 +46,7 @@ class TestCase(held_reservations.TestCase):
 
     def new_keeper(self) -> loop.Loop:
         """Return the keeper of one process more."""
-        made = placement_loops.holds(self.engine)
+        (made,) = feature.Placement().loops(self.engine)
         self.addCleanup(made.stop)
         return made
 

@@ -18,9 +18,9 @@ from unittest import mock
 
 import ironic_reservations
 from ironic_reservations import errors
-from ironic_reservations.features.maintenance import loops as maintenance_loops
+from ironic_reservations.features.maintenance import feature as maintenance
 from ironic_reservations.features.notices import loops as notices_loops
-from ironic_reservations.features.placement import loops as placement_loops
+from ironic_reservations.features.placement import feature as placement
 from ironic_reservations.reconciler import claim
 from ironic_reservations.reconciler import loop
 from ironic_reservations.reconciler import loops
@@ -38,11 +38,13 @@ class TestWhich(world.TestCase):
             placement__claim_ttl=40, notices__claim_ttl=50,
             leases__claim_ttl=70, notices__mail_timeout=5)
         engine = self.world.engine
+        (windows,) = maintenance.Maintenance().loops(engine)
+        (holds,) = placement.Placement().loops(engine)
         self.claimed = {
             'mirror': loops.Reconciler(engine).nodes,
             'outcomes': loops.outcomes(engine, engine.ironic),
-            'maintenance': maintenance_loops.nodes(engine, engine.ironic),
-            'holds': placement_loops.holds(engine),
+            'maintenance': windows,
+            'holds': holds,
             'dates': loops.dates(engine),
             'notices': notices_loops.soon(engine),
             'mail': notices_loops.mail(engine)}
@@ -79,7 +81,7 @@ class TestLoop(world.TestCase):
         return loop.Task(lambda _: self.done.append(name), **kwargs)
 
     def _claim(self, owner):
-        return claim.Claim(self.world.engine, 'work', owner, 30)
+        return claim.Claim(self.world.engine, 'work', 30, owner)
 
     def _failing(self, error=ZeroDivisionError):
         def fail(_):

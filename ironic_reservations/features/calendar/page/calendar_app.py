@@ -303,12 +303,11 @@ def secured(answer: wsgi.Answer) -> wsgi.Answer:
     added = list(_SECURITY)
     if 'cache-control' not in named:
         added.append(('Cache-Control', 'no-store'))
-    return wsgi.Answer(answer.status, [*answer.headers, *added], answer.body,
-                       answer.reason)
+    return dataclasses.replace(answer, headers=[*answer.headers, *added])
 
 
 def for_page(answer: wsgi.Answer) -> wsgi.Answer:
     """Return an answer of the API without headers that disturb a page."""
-    return wsgi.Answer(answer.status, [
+    return dataclasses.replace(answer, headers=[
         (name, value) for name, value in answer.headers
-        if name.lower() not in _NOT_FOR_PAGES], answer.body, answer.reason)
+        if name.lower() not in _NOT_FOR_PAGES])

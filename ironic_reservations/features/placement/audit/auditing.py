@@ -266,11 +266,9 @@ def _as_seen(host: compare_hosts.Host, provider: placement.Provider,
 
 
 def _remember(engine: Engine, seen: Mapping[str, providers_seen.Seen],
-              gone: Iterable[str]) -> None:
+              gone: Collection[str]) -> None:
     def attempt() -> None:
         with engine.database.write() as connection:
-            providers_seen.write(connection, seen, list(gone),
-                                 engine.clock())
-    forgotten = sorted(gone)
-    if seen or forgotten:
+            providers_seen.write(connection, seen, gone, engine.clock())
+    if seen or gone:
         retry.until_committed(attempt)

@@ -20,7 +20,6 @@ import dataclasses
 import functools
 
 from ironic_reservations import errors
-from ironic_reservations.clouds import placement_answers as answers
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import Engine
 from ironic_reservations.features.placement.audit import auditing
@@ -124,9 +123,7 @@ def _remove_orphan(engine: Engine, difference: Difference) -> str:
     assert difference.consumer_uuid is not None
     answer = hold_calls.client(engine).delete_allocations(
         difference.consumer_uuid)
-    return ('' if answer.outcome in (answers.Outcome.DONE,
-                                     answers.Outcome.GONE)
-            else answer.said)
+    return '' if answer.deleted else answer.said
 
 
 def _remove_provider(engine: Engine, host: compare_hosts.Host) -> str:
@@ -141,6 +138,4 @@ def _remove_provider(engine: Engine, host: compare_hosts.Host) -> str:
     if said:
         return said
     answer = hold_calls.client(engine).delete_provider(host.uuid)
-    return ('' if answer.outcome in (answers.Outcome.DONE,
-                                     answers.Outcome.GONE)
-            else answer.said)
+    return '' if answer.deleted else answer.said

@@ -176,7 +176,7 @@ def remove(engine: Engine, hold: values.Hold) -> bool:
         if hold.confirmed or fence_new(engine, hold):
             return False
         answer = client(engine).delete_allocations(hold.consumer_uuid)
-    if answer.outcome in (answers.Outcome.DONE, answers.Outcome.GONE):
+    if answer.deleted:
         return True
     raise errors.PlacementUnavailable(answer.said)
 

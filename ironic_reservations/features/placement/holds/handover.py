@@ -82,18 +82,13 @@ def _hand_over(engine: Engine, promise: values.Promise) -> bool:
     """
     try:
         move(engine, promise)
-    except errors.Contention as exc:
-        _warn(promise, exc)
-    except (errors.PlacementUnavailable, errors.DatabaseUnavailable) as exc:
-        _warn(promise, exc)
-        return False
+    except (errors.Contention, errors.PlacementUnavailable,
+            errors.DatabaseUnavailable) as exc:
+        LOG.warning('The hold for the reservation of instance %(instance)s '
+                    'could not be moved to it yet, and will be later: %(why)s',
+                    {'instance': promise.instance_uuid, 'why': exc})
+        return isinstance(exc, errors.Contention)
     return True
-
-
-def _warn(promise: values.Promise, exc: Exception) -> None:
-    LOG.warning('The hold for the reservation of instance %(instance)s could '
-                'not be moved to it yet, and will be later: %(why)s',
-                {'instance': promise.instance_uuid, 'why': exc})
 
 
 def move(engine: Engine, promise: values.Promise) -> holding.Verdict:

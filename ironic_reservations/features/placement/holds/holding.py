@@ -311,7 +311,7 @@ def _confirm(engine: Engine, written: values.Hold) -> Result:
 
 def _not_written(engine: Engine, intended: values.Hold,
                  answer: answers.Answer, instance_uuid: str | None,
-                 sent: bool = False) -> Result:
+                 sent: bool) -> Result:
     """Return the reason for which a hold was certainly not written."""
     if sent:
         # The earlier request may still be late, and has to be fenced.

@@ -105,7 +105,7 @@ def forget_host(engine: Engine, host: str) -> str:
     """
     answer = hold_calls.client(engine).delete_provider(
         names.child_of(host))
-    return '' if answer.outcome in _FINE else answer.said
+    return '' if answer.deleted else answer.said
 
 
 def _take_all(engine: Engine, wanted: machine.Desired,

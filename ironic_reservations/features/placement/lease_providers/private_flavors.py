@@ -34,8 +34,7 @@ def read(engine: Engine, reservation_id: str,
          hosts: Collection[str]) -> machine.DesiredFlavor:
     """Return the flavor of an active lease reservation.
 
-    :param reservation_id: the id of a reservation the id of a reservation of
-        instances or of hosts.
+    :param reservation_id: the id of a reservation of instances or of hosts.
     :param hosts: the uuids of its hosts.
     """
     with engine.database.read() as connection:
