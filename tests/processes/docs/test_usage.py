@@ -40,20 +40,20 @@ class UsageTest(base.ClientTestCase):
                     + datetime.timedelta(days=2))
         days = ('--first-day', f'{tomorrow}', '--last-day',
                 f'{tomorrow + datetime.timedelta(days=1)}')
-        titles = [f'{each} host hours' for each in (
-            'Promised', 'Bound', 'Deployed', 'Unused')]
-        self.assertEqual([['Day', *titles]], self._rows(
+        names = ['promised', 'bound', 'deployed', 'unused']
+        self.assertEqual([['day', *names]], self._rows(
             *days, '--by', 'day'))
         self.command('baremetal', 'reservation', 'lease', 'create', 'two',
                      '--hosts', '2', '--start-date', f'{tomorrow} 00:00',
                      '--duration', '1d', '--resource-class', 'gold')
         self.assertEqual(
-            [['Day', *titles], [f'{tomorrow}', '48.0', '0.0', '0.0', '0.0']],
+            [['day', *names], [f'{tomorrow}', '48.0', '0.0', '0.0', '0.0']],
             self._rows(*days, '--by', 'day'))
         self.assertEqual(
-            [['Class', *titles], ['gold', '48.0', '0.0', '0.0', '0.0']],
+            [['resource_class', *names], ['gold', '48.0', '0.0', '0.0', '0.0']],
             self._rows(*days, '--by', 'class'))
         table = self.command(*_USAGE, *days).stdout
+        self.assertIn(' Promised host hours ', table)
         self.assertIn(' gold ', table)
         self.assertIn(' 48.00 ', table)
         refused = self.command(*_USAGE, '--first-day', 'tomorrow', status=1)
