@@ -50,7 +50,8 @@ class UsageTest(base.ClientTestCase):
             [['day', *names], [f'{tomorrow}', '48.0', '0.0', '0.0', '0.0']],
             self._rows(*days, '--by', 'day'))
         self.assertEqual(
-            [['resource_class', *names], ['gold', '48.0', '0.0', '0.0', '0.0']],
+            [['resource_class', *names],
+             ['gold', '48.0', '0.0', '0.0', '0.0']],
             self._rows(*days, '--by', 'class'))
         table = self.command(*_USAGE, *days).stdout
         self.assertIn(' Promised host hours ', table)
