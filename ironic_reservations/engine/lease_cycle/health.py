@@ -113,7 +113,7 @@ def _missing(snapshot: snapshots.Snapshot) -> dict[str, list[str]]:
 def _why(snapshot: snapshots.Snapshot, booking: leases.NodeBooking,
          wanted: requirements.Requirement) -> str:
     """Return the fault of the host of a booking, if any."""
-    number = snapshot.host_set.number(booking.node_uuid)
+    number = snapshot.number_of(booking)
     here = snapshot.host_state(number)
     sentences = lease_cycle.has(here.host.node, snapshot.suits(number, wanted))
     if sentences is None and not booking.begun:

@@ -259,11 +259,11 @@ class Admission:
         if self._outrun:
             preferred = (preferred or snapshot.usable
                          ) & ~snapshot.host_set.mask(self._outrun)
-        margin = self._engine.conf.leases.cleaning_time * instants.SECOND
         return [snapshot.limited(lease_demands.of(
             each, instants.instant(begin), instants.instant(asked.end),
-            requested.least, most, snapshot.eligible(requirement), margin,
-            preferred, requested.instances), asked.project_id)
+            requested.least, most, snapshot.eligible(requirement),
+            snapshot.margin, preferred, requested.instances),
+            asked.project_id)
             for each, requested, most, requirement in zip(
                 self._wanted.ids, asked.reservations, maximums,
                 self._wanted.requirements, strict=True)]

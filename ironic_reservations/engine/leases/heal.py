@@ -30,7 +30,6 @@ from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import placeholders
-from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_sets
@@ -73,7 +72,7 @@ def heal_blocked(engine: Engine) -> bool:
     """
     snapshot = engine.snapshots.snapshot(engine.database, engine.clock())
     # On a host that takes no new bookings they are in no booking's way.
-    if not any(snapshot.usable >> snapshot.host_set.number(row.node_uuid) & 1
+    if not any(snapshot.usable >> snapshot.number_of(row) & 1
                for row, _ in snapshot.displaced()):
         return False
     try:
@@ -125,7 +124,6 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
 
     :returns: the number of bookings that move.
     """
-    margin = engine.conf.leases.cleaning_time * instants.SECOND
     homes: dict[str, leases.NodeBooking] = {}
     free = snapshot.timeline
     gone: set[str] = set()
@@ -147,8 +145,7 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
             hidden = _hidden(snapshot, there, leaving,
                              vacated | _hosts(snapshot, rows))
             outcome = planning.plan(there.adding(hidden), [
-                lease_demands.home(snapshot, rows, wanted[rows[0]], hosts,
-                                   margin)])
+                lease_demands.home(snapshot, rows, wanted[rows[0]], hosts)])
             if isinstance(outcome, plans.Refusal):
                 left.append(rows)
                 continue
@@ -170,7 +167,7 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
     if not difference.homes:
         return change.Planned(0)
     nodes = seen.Seen(dict(
-        snapshot.generation(snapshot.host_set.number(row.node_uuid))
+        snapshot.generation(snapshot.number_of(row))
         for row in moved)).also(difference.seen)
     rehousing = change.Change(
         snapshot.now, dataclasses.replace(difference, seen=nodes),

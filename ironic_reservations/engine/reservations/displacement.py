@@ -100,8 +100,7 @@ def one_of(engine: Engine, nodes: Sequence[mirrored_node.Node],
         return _made(snapshot, number, end, plan.timeline)
     odd = [number for number in known if number not in set(fit)]
     for number in odd[:_ODD]:
-        made = _cleared(engine, snapshot, number, start, end,
-                        hard_requests.limits())
+        made = _cleared(snapshot, number, start, end, hard_requests.limits())
         if not made.lost:
             _check(snapshot, number, known[number])
             return made
@@ -124,7 +123,7 @@ def on(engine: Engine, node: mirrored_node.Node, now: datetime.datetime,
     snapshot = engine.snapshots.snapshot(engine.database, now)
     for number, _ in _numbered(snapshot, (node,)):
         _check(snapshot, number, node)
-        return _cleared(engine, snapshot, number, instants.instant(now),
+        return _cleared(snapshot, number, instants.instant(now),
                         _instant(until), limits)
     raise db_connection.Conflict(f'node {node.uuid} is no host any more')
 
@@ -153,9 +152,8 @@ def _check(snapshot: snapshots.Snapshot, number: int,
         raise db_connection.Conflict(f'node {node.uuid} has changed')
 
 
-def _cleared(engine: Engine, snapshot: snapshots.Snapshot, number: int,
-             start: int, end: int, limits: budget.Limits) -> Displacement:
-    margin = engine.conf.leases.cleaning_time * instants.SECOND
+def _cleared(snapshot: snapshots.Snapshot, number: int, start: int, end: int,
+             limits: budget.Limits) -> Displacement:
     leaving: dict[str, leases.NodeBooking] = {}
     demands = []
     for booking, wanted in snapshot.host_state(number).promised:
@@ -163,7 +161,7 @@ def _cleared(engine: Engine, snapshot: snapshots.Snapshot, number: int,
                 booking.begun):
             continue
         demand = lease_demands.home(snapshot, [booking], wanted,
-                                    ~(1 << number), margin)
+                                    ~(1 << number))
         demands.append(demand)
         leaving[demand.id] = booking
     cleared = displace.clear_node(snapshot.timeline, number, start, end,

@@ -95,6 +95,11 @@ class Snapshot:
     state: State = dataclasses.field(default=State(), repr=False)
     loans: loans_module.Loans = loans_module.NONE
 
+    @property
+    def margin(self) -> int:
+        """The time for cleaning a node, in microseconds."""
+        return self.state.margin
+
     def eligible(self, wanted: requirements.Requirement) -> int:
         """Return the set of hosts that meet a requirement."""
         return self._sets[wanted]
@@ -153,6 +158,20 @@ class Snapshot:
         if found is None:
             raise KeyError(number)
         return found
+
+    def number_of(self, row: leases.NodeBooking) -> int:
+        """Return the number of the host of a booking.
+
+        :raises KeyError: the node is not a host.
+        """
+        return self.host_set.number(row.node_uuid)
+
+    def host_of(self, row: leases.NodeBooking) -> host_states.HostState:
+        """Return the host of a booking.
+
+        :raises KeyError: the node is not a host, or not any more.
+        """
+        return self.host_state(self.number_of(row))
 
     def generation(self, number: int) -> tuple[str, int]:
         """Return the uuid of a host's node, and its generation."""

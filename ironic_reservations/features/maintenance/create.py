@@ -327,7 +327,7 @@ class _Plan:
                         and row.ends_at > window.starts_at):
                     asked[row] = wanted
         leaving = {lease_demands.home(
-            snapshot, unit, asked[unit[0]], snapshot.usable, self._margin):
+            snapshot, unit, asked[unit[0]], snapshot.usable):
             unit for unit in lease_demands.units(snapshot, asked)}
         return homes_module.find(snapshot, windows, leaving,
                                  others)

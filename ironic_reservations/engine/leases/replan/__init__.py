@@ -143,8 +143,7 @@ def _check_unmoved(snapshot: snapshots.Snapshot, lease: leases.Lease) -> None:
     try:
         unmoved = all(
             any(row.uuid == each.uuid and row == each
-                for row, _ in snapshot.host_state(
-                    snapshot.host_set.number(each.node_uuid)).promised)
+                for row, _ in snapshot.host_of(each).promised)
             for each in lease.bookings)
     except KeyError:
         unmoved = False

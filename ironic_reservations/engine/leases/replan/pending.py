@@ -182,7 +182,7 @@ def _demands(task: task_module.Task, least: Sequence[int]
         each.id, instants.instant(begin), instants.instant(after.end),
         count, maximums[each.id], snapshot.eligible(task.wanted[each.id])
         & ~snapshot.host_set.mask(task.returned(each)),
-        task.margin, snapshot.host_set.mask(
+        task.snapshot.margin, snapshot.host_set.mask(
             booking.node_uuid for booking in each.bookings),
         each.instances))
         for each, count in zip(after.reservations, least, strict=True)]

@@ -102,11 +102,6 @@ class Task:
     others: ladder.Others | None = None
 
     @functools.cached_property
-    def margin(self) -> int:
-        """Return the time for cleaning a node, in microseconds."""
-        return self.engine.conf.leases.cleaning_time * instants.SECOND
-
-    @functools.cached_property
     def own(self) -> frozenset[str]:
         """Return the names of the bookings of the lease itself."""
         # Bookings whose nodes are being released still occupy them.
@@ -117,7 +112,8 @@ class Task:
         """Return the timeline without the bookings of the lease itself."""
         there = self.snapshot.timeline
         return there.without(host_states.parts(
-            there.rows, set(map(self.number, self._staying)), self.own))
+            there.rows, set(map(self.snapshot.number_of, self._staying)),
+            self.own))
 
     @property
     def _staying(self) -> list[leases.NodeBooking]:
@@ -233,10 +229,11 @@ class Task:
         end = instants.instant(self.after.end)
         longer: dict[int, list[tuple[int, int]]] = {}
         for row in staying:
-            longer.setdefault(self.number(row), []).append(
+            longer.setdefault(self.snapshot.number_of(row), []).append(
                 (row.window[0], end))
         now = instants.instant(self.snapshot.now)
-        for number in {self.number(row) for row in self.before.bookings
+        for number in {self.snapshot.number_of(row)
+                       for row in self.before.bookings
                        if self.on_timeline(row)}:
             # Mostly no promise hides another one.
             if now < self.snapshot.host_state(number).orderly_until:
@@ -261,17 +258,9 @@ class Task:
         return [each.id for each in self.after.reservations].index(
             reservation_id)
 
-    def number(self, row: leases.NodeBooking) -> int:
-        """Return the number of the host that a row is on."""
-        return self.snapshot.host_set.number(row.node_uuid)
-
     def on_timeline(self, row: leases.NodeBooking) -> bool:
         """Return whether a node is usable, and so on the timeline."""
-        return bool(self.snapshot.usable >> self.number(row) & 1)
-
-    def is_compute(self, row: leases.NodeBooking) -> bool:
-        """Return whether instances share the host that a row is on."""
-        return self.snapshot.host_state(self.number(row)).host.node.compute
+        return bool(self.snapshot.usable >> self.snapshot.number_of(row) & 1)
 
     def refusal(self, refused: plans.Refusal, free: timeline.Timeline,
                 demands: Sequence[bookings.Demand],
@@ -365,7 +354,7 @@ class Task:
         difference = difference_module.compare(
             snapshot, after, self.own | ladder.names(slid), homes)
         own = difference_module.seen_of(
-            snapshot, map(self.number, self.before.bookings))
+            snapshot, map(snapshot.number_of, self.before.bookings))
         end = self.after.end
         rows = [*(dataclasses.replace(row, ends_at=end) for row in kept),
                 *(dataclasses.replace(row, ends_at=snapshot.now,
