@@ -90,13 +90,9 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
         settles_at = now + datetime.timedelta(seconds=within)
         with engine.database.snapshot() as connection:
             nodes = seen.read(connection, (node_uuid,))
-            view = db_host_views.read(
-                connection, (node_uuid,), now, now)[node_uuid]
-            before = db_handovers.read(connection, (node_uuid,)).get(
-                node_uuid)
-        reserved = view.reservation
-        booking = view.lease
-        holder = view.holder
+            view = db_host_views.read_one(connection, node_uuid, now, now)
+            before = db_handovers.read_one(connection, node_uuid)
+        reserved, booking, holder = view.reservation, view.lease, view.holder
         if holder is None:
             if view.being_put_back or held:
                 # NOTE: the end has read the acts by now.
@@ -253,7 +249,7 @@ def _write_row(engine: Engine, before: handovers.Handover,
 
 def _read_row(engine: Engine, node_uuid: str) -> handovers.Handover | None:
     with engine.database.read() as connection:
-        return db_handovers.read(connection, (node_uuid,)).get(node_uuid)
+        return db_handovers.read_one(connection, node_uuid)
 
 
 def _check_late(engine: Engine, written: handovers.Handover) -> None:

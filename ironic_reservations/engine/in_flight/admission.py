@@ -145,10 +145,9 @@ def admit(
         deadline = send_deadline(engine)
         now = engine.clock()
         with engine.database.read() as connection:
-            node = db_nodes.read_nodes(
-                connection, (node_uuid,), with_traits=False).get(node_uuid)
-            view = db_host_views.read(connection, (node_uuid,), now,
-                                      windows=True)[node_uuid]
+            node = db_nodes.read_node(connection, node_uuid)
+            view = db_host_views.read_one(connection, node_uuid, now,
+                                          windows=True)
             needed = required or act is planner_admit.Act.USE and (
                 _closed(engine, connection, node_uuid))
         claim = shown_claim
@@ -532,9 +531,7 @@ def _close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
     def plan() -> change.Planned[bool]:
         now = engine.clock()
         with engine.database.read() as connection:
-            known = db_nodes.read_nodes(
-                connection, (admitted.node_uuid,), with_traits=False
-            ).get(admitted.node_uuid)
+            known = db_nodes.read_node(connection, admitted.node_uuid)
             held = _shown_reservation(connection, admitted)
             after = None if held is None or gone else _settled(
                 admitted, held, succeeded, node)

@@ -207,9 +207,7 @@ def _proven(connection: sa.Connection, proof: str, now: datetime.datetime
     found = db_reservations.read_by_uuid(connection, proof)
     if found is None:
         return None, None
-    uuid = found.node_uuid
-    node = db_nodes.read_nodes(connection, (uuid,),
-                               with_traits=False).get(uuid)
-    view = db_host_views.read(connection, (uuid,), now)[uuid]
+    node = db_nodes.read_node(connection, found.node_uuid)
+    view = db_host_views.read_one(connection, found.node_uuid, now)
     return node, (view if view.row is not None and view.row.uuid == proof
                   else None)

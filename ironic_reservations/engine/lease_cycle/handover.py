@@ -57,8 +57,7 @@ def begin(engine: Engine, booking: leases.NodeBooking) -> handovers.Handover:
                            engine.clock())
     with engine.database.write() as connection:
         # The row of a reservation that is over may be left.
-        left = db_handovers.read(connection, (booking.node_uuid,)).get(
-            booking.node_uuid)
+        left = db_handovers.read_one(connection, booking.node_uuid)
         if left is not None and left.holder != booking.uuid:
             db_handovers.delete_of_node(connection, left)
         db_handovers.insert(connection, made)

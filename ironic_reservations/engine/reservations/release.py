@@ -62,9 +62,9 @@ def release(engine: Engine, uuid: str,
             held, here = find.live(connection, uuid, now, permitted)
             acts, busy = None, False
             if held.acted and not held.unused:
-                where = (held.node_uuid,)
-                acts = db_handovers.read(connection, where).get(held.node_uuid)
-                busy = bool(db_in_flight.read_busy(connection, where))
+                acts = db_handovers.read_one(connection, held.node_uuid)
+                busy = bool(db_in_flight.read_busy(connection,
+                                                   (held.node_uuid,)))
         puts_back = _puts_back(engine, held, acts, busy)
         ending = _ending(held, here, now, puts_back)
         if not puts_back:

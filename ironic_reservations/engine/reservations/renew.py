@@ -65,11 +65,10 @@ def renew(engine: Engine, uuid: str,
         with engine.database.snapshot() as connection:
             held, here = find.live(connection, uuid, now, permitted)
             lifetime.check_latest(allowed, held, end)
-            node = db_nodes.read_nodes(
-                connection, (held.node_uuid,), with_traits=False
-            )[held.node_uuid]
-            view = db_host_views.read(connection, (node.uuid,), now,
-                                      windows=True)[node.uuid]
+            node = db_nodes.read_node(connection, held.node_uuid)
+            assert node is not None
+            view = db_host_views.read_one(connection, node.uuid, now,
+                                          windows=True)
         room = _make_room(engine, held, node, view, end)
         extended = dataclasses.replace(held, expires_at=end, updated_at=now)
         # The node is among them, so that a lease that was planned after the
