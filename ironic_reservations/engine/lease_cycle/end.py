@@ -298,8 +298,7 @@ def _next(context: lease_context.Context, booking: leases.NodeBooking,
             return view
         handover = lease_handover.begin(context.engine, booking)
         found.begun.append(booking)
-    step = lease_handover.next_step(context, booking, node, handover, view)
-    return lease_cycle.AtEnd(step.act, step.why, step.flag, step.until)
+    return lease_handover.next_step(context, booking, node, handover, view)
 
 
 def _restore_lessee(context: lease_context.Context,

@@ -77,12 +77,12 @@ def next_step(context: lease_context.Context, booking: leases.NodeBooking,
     """
     if handover.settles_at > context.engine.clock():
         return handover_steps.Next(
-            lease_cycle.Act.WAIT, why='may still be changed by a request of '
-            'its holder that is under way', until=handover.settles_at)
+            lease_cycle.Act.WAIT, 'may still be changed by a request of its '
+            'holder that is under way', until=handover.settles_at)
     if not handover.settled:
         return handover_steps.Next(
-            lease_cycle.Act.WAIT, why='may still be changed by a request of '
-            'its holder that got no answer', until=acted.ask(
+            lease_cycle.Act.WAIT, 'may still be changed by a request of its '
+            'holder that got no answer', until=acted.ask(
                 context.engine, context.ironic, handover))
     now = context.ironic.document(booking.node_uuid,
                                   handovers.parts_of(handover.acts))
