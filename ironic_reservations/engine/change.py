@@ -47,6 +47,7 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import histories as db_histories
 from ironic_reservations.db import lease_flags as db_lease_flags
 from ironic_reservations.db import node_windows as db_windows
+from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit as generations
 from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
@@ -294,6 +295,12 @@ class Change:
     def wrong_after(self, instant: datetime.datetime) -> None:
         """Refuse to commit the change after this instant."""
         self.wrong_from(instant + datetime.datetime.resolution)
+
+
+def expired(row: node_reservation.Reservation
+            ) -> Write[node_reservation.Reservation]:
+    """Return the write that deletes a reservation whose end has passed."""
+    return Write(row, None, Cause.OVER, reason=announce.EXPIRED)
 
 
 def is_over_at_once(write: Write[leases.Lease]) -> bool:

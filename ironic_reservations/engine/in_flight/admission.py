@@ -42,7 +42,6 @@ from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.engine import announce
 from ironic_reservations.engine import change
 from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
@@ -169,8 +168,7 @@ def admit(
         if verdict is planner_admit.Verdict.LEASE_PROVEN:
             assert node is not None and view.lease is not None
             ident = view.lease.reservation_id
-            return begin(engine, node, None, None, now, deadline,
-                         view.next_change,
+            return begin(engine, node, now, deadline, view.next_change,
                          starting=unbound(view.bookings, ident),
                          lease_reservation_id=ident,
                          uses=act is planner_admit.Act.USE,
@@ -184,8 +182,8 @@ def admit(
         # its facts.
         return begin(engine, node or mirrored_node.Node(node_uuid,
                                                         provision_state=None),
-                     view.row if proven else None, None, now, deadline,
-                     view.next_change, void=None if proven else view.row,
+                     now, deadline, view.next_change,
+                     shown=view.row if proven else None, void=view.void,
                      room=room, holder=view.holder if proven else None)
     return let_through(engine, plan)
 
@@ -244,59 +242,54 @@ def make_room(engine: Engine, node: mirrored_node.Node,
     return room
 
 
-def begin(engine: Engine, node: mirrored_node.Node,
-          shown: node_reservation.Reservation | None,
-          instance_uuid: str | None, now: datetime.datetime, deadline: float,
-          wrong_from: datetime.datetime | None,
+def begin(engine: Engine, node: mirrored_node.Node, now: datetime.datetime,
+          deadline: float, wrong_from: datetime.datetime | None, *,
+          shown: node_reservation.Reservation | None = None,
           void: node_reservation.Reservation | None = None,
           confirmed: bool = False,
           room: displacement.Displacement | None = None,
           starting: Collection[leases.NodeBooking] = (),
           lease_reservation_id: str | None = None,
-          act: str | None = None, uses: bool = False,
-          holder: str | None = None) -> change.Planned[InFlightRequest]:
+          instance_uuid: str | None = None, act: str | None = None,
+          uses: bool = False, holder: str | None = None
+          ) -> change.Planned[InFlightRequest]:
     """Return a request that is let through, and the change that does so.
 
     :param node: the node as the decision saw it.
-    :param shown: the reservation that was shown.
-    :param instance_uuid: the uuid of an allocation.
     :param now: the time of the decision.
     :param deadline: see :class:`InFlightRequest`.
     :param wrong_from: the instant from which the decision may be wrong.
-    :param void: an ended reservation of the node; it stays if its node has to
-        be put back.
+    :param shown: the reservation that was shown.
+    :param void: a reservation of the node that is over.
     :param confirmed: whether the node was read from Ironic.
     :param room: the moves of leases that were promised the node.
     :param starting: bookings that this first use binds.
+    :param instance_uuid: the uuid of an allocation.
     :param act: :data:`.in_flight.CHANGE` for a change that uses no node.
     :param uses: see :class:`InFlightRequest`.
     :param holder: see :class:`InFlightRequest`.
     """
     token = str(uuid_module.uuid4())
-    first = (shown is not None
-             and shown.state is node_reservation.State.RESERVED)
+    writes = []
+    if void is not None:
+        # A late renewal must not revive it.
+        writes.append(change.expired(void))
+    first = False
+    if shown is not None and shown.state is node_reservation.State.RESERVED:
+        # The reservation must not expire during the request.
+        first = True
+        writes.append(change.Write(shown, dataclasses.replace(
+            shown, state=node_reservation.State.STARTING, updated_at=now),
+            change.Cause.USED))
     through = InFlightRequest(
         token, node.uuid, deadline, None if shown is None else shown.uuid,
         first, lease_reservation_id, instance_uuid, uses, holder)
-    rests_on = seen.picked(node, confirmed)
-    opening = change.Change(
-        now, (difference.Difference(rests_on) if room is None
-              else room.beside(rests_on)),
-        # A late renewal must not revive a reservation that is void for this
-        # request.
-        [*([] if void is None or void.live(now) else [change.Write(
-            void, None, change.Cause.OVER, reason=announce.EXPIRED)]),
-         # The reservation must not expire during the request.
-         *([] if shown is None or not first else [change.Write(
-             shown, dataclasses.replace(
-                 shown, state=node_reservation.State.STARTING,
-                 updated_at=now), change.Cause.USED)])],
-        None if room is None else room.snapshot, opaque=True,
+    opening = displacement.change_with(
+        now, seen.picked(node, confirmed), room, writes=writes, opaque=True,
         let_through=(node.uuid, token) if act is None else None,
         statements=[functools.partial(
             _write, through=through, starting=starting, now=now,
-            until=now + datetime.timedelta(
-                seconds=engine.conf.guard.in_flight_timeout), act=act)])
+            until=answered_by(engine, now), act=act)])
     opening.wrong_from(wrong_from)
     return change.Planned(through, opening)
 
@@ -318,16 +311,19 @@ def _write(connection: sa.Connection, through: InFlightRequest,
     if act is not None:
         db_in_flight.insert(connection, *row, act=act)
     elif not db_in_flight.insert_use(connection, *row):
-        raise _being_freed(through.node_uuid)
+        # A late request that undeploys the node for its last user would do so
+        # to the next one.
+        raise errors.Contention(
+            f'Node {through.node_uuid} is being changed or taken back at this '
+            'moment, or a request that does so has had no answer yet. It '
+            'could hit what is deployed there now. Nothing was changed; try '
+            'again in a minute.')
 
 
-def _being_freed(node_uuid: str) -> errors.Contention:
-    # A late request that undeploys the node for its last user would do so to
-    # the next one.
-    return errors.Contention(
-        f'Node {node_uuid} is being changed or taken back at this moment, or '
-        'a request that does so has had no answer yet. It could hit what is '
-        'deployed there now. Nothing was changed; try again in a minute.')
+def answered_by(engine: Engine, now: datetime.datetime) -> datetime.datetime:
+    """Return the latest time of the answer to a request that begins now."""
+    return now + datetime.timedelta(
+        seconds=engine.conf.guard.in_flight_timeout)
 
 
 def send_deadline(engine: Engine) -> float:

@@ -151,9 +151,9 @@ def keep(engine: Engine, node_uuid: str,
         # A node that is not mirrored yet has no holder.
         return admission.begin(
             engine,
-            node or mirrored_node.Node(node_uuid, provision_state=None), None,
-            None, now, deadline, view.next_change, view.void,
-            act=in_flight.CHANGE, holder=of(view, asked).holder)
+            node or mirrored_node.Node(node_uuid, provision_state=None), now,
+            deadline, view.next_change, void=view.void, act=in_flight.CHANGE,
+            holder=of(view, asked).holder)
     return admission.let_through(engine, plan)
 
 

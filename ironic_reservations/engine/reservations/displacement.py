@@ -21,8 +21,10 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
 import datetime
+from typing import Any
 
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.engine import change
 from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
@@ -55,16 +57,27 @@ class Displacement:
     difference: difference_module.Difference
     until: datetime.datetime | None
 
-    def beside(self, rests_on: seen.Seen) -> difference_module.Difference:
-        """Return the moves, of a change that rests on other nodes, too."""
-        return dataclasses.replace(
-            self.difference, seen=rests_on.also(self.difference.seen))
-
     @property
     def lost(self) -> frozenset[str]:
         """The lease reservations that lose a node without a replacement."""
         return frozenset(booking.reservation_id
                          for booking in self.difference.lost)
+
+
+def change_with(now: datetime.datetime, rests_on: seen.Seen,
+                room: Displacement | None, **more: Any) -> change.Change:
+    """Return a change of a node, with the moves that make room on it.
+
+    :param rests_on: the generation of the node.
+    :param room: ``None``: nothing has to move.
+    :param more: other parts of the change.
+    """
+    if room is None:
+        return change.Change(now, difference_module.Difference(rests_on),
+                             **more)
+    return change.Change(now, dataclasses.replace(
+        room.difference, seen=rests_on.also(room.difference.seen)),
+        snapshot=room.snapshot, **more)
 
 
 @dataclasses.dataclass(frozen=True)

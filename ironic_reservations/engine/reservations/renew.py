@@ -21,7 +21,6 @@ from ironic_reservations import errors
 from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import change
-from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine.reservations import displacement
@@ -73,11 +72,9 @@ def renew(engine: Engine, uuid: str,
         extended = dataclasses.replace(held, expires_at=end, updated_at=now)
         # The node is among them, so that a lease that was planned after the
         # old end cannot commit any more.
-        renewal = change.Change(
-            now, (difference.Difference(here) if room is None
-                  else room.beside(here)),
-            [change.Write(held, extended)],
-            None if room is None else room.snapshot, uuid)
+        renewal = displacement.change_with(
+            now, here, room, writes=[change.Write(held, extended)],
+            subject=uuid)
         if held.unused:
             renewal.wrong_from(held.expires_at)
         return change.Planned(extended, renewal)
