@@ -95,10 +95,9 @@ class Engine:
             each for each in self.all_features if each.is_on(self)))
         object.__setattr__(self, 'hooks', feature.by_hook(self.features))
         object.__setattr__(self, 'limits', {
-            (group, projects): next(
-                (found for each in self.hooks['allowed'] if (
-                    found := each.allowed(self, group, projects))),
-                limits.NONE)
+            (group, projects): feature.first(
+                each.allowed(self, group, projects)
+                for each in self.hooks['allowed']) or limits.NONE
             for group in limits.GROUPS for projects in (True, False)})
 
     def serialized(self) -> Engine:

@@ -73,28 +73,27 @@ class Place:
     slid: Sequence[change.Write[leases.Lease]] = ()
 
 
+@dataclasses.dataclass
 class Admission:
     """One attempt to find a place for a request, on one snapshot.
 
-    :param starts: the starts that the request allows.
-    :param project: the usage of its project, and how much more it may have.
-    :param outrun: uuids of nodes that other requests took during an earlier
+    :ivar _starts: the starts that the request allows.
+    :ivar _project: the usage of its project, and how much more it may have.
+    :ivar _outrun: uuids of nodes that other requests took during an earlier
         attempt; other nodes are preferred.
     """
 
-    def __init__(self, engine: Engine, wanted: PreparedRequest,
-                 starts: Starts, snapshot: snapshots.Snapshot,
-                 project: ceiling.Ceiling,
-                 outrun: Collection[str]) -> None:
-        self._engine = engine
-        self._wanted = wanted
-        self._starts = starts
-        self._snapshot = snapshot
-        self._project = project
-        self._outrun = outrun
+    _engine: Engine
+    _wanted: PreparedRequest
+    _starts: Starts
+    _snapshot: snapshots.Snapshot
+    _project: ceiling.Ceiling
+    _outrun: Collection[str]
+
+    def __post_init__(self) -> None:
         self._refused: Place | plans.Refusal
         # If its dates are open, not all starts are tried at first.
-        self._proved = starts.fixed
+        self._proved = self._starts.fixed
 
     def plan(self, terms: ladder.Terms) -> Place | plans.Refusal:
         """Plan the request with the terms of a rung.

@@ -108,15 +108,23 @@ def _known(engine: Engine, key: earlier.Key | None) -> earlier.Earlier:
         return earlier.read(engine, connection, key, engine.clock())
 
 
+@dataclasses.dataclass
 class _Request:
     """A request, and its memory between attempts.
 
-    :param rungs: the ladder of the request, on which offers are planned, too.
+    :ivar _ladder: the ladder of the request, on which offers are planned, too.
     """
 
-    def __init__(self, engine: Engine, request: leases.LeaseRequest,
-                 allowed: limits.Limits, key: earlier.Key | None,
-                 rungs: ladder.Ladder) -> None:
+    _engine: Engine
+    _request: leases.LeaseRequest
+    _allowed: limits.Limits
+    _key: earlier.Key | None
+    _ladder: ladder.Ladder
+    _known: earlier.Earlier = earlier.Earlier()
+    _outrun: set[str] = dataclasses.field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        request = self._request
         if not request.reservations:
             raise errors.InvalidValue(
                 'The lease has no reservations. Send at least one.')
@@ -127,15 +135,8 @@ class _Request:
         requirements = [*map(request_checks.requirement_of,
                              request.reservations)]
         request_checks.check_comparisons(requirements)
-        self._engine = engine
-        self._request = request
-        self._allowed = allowed
-        self._ladder = rungs
-        self._key = key
-        self._known = earlier.Earlier()
         self._wanted = admission.PreparedRequest(request, (), requirements,
-                                                 allowed)
-        self._outrun: set[str] = set()
+                                                 self._allowed)
         self.rename()
 
     def rename(self) -> None:

@@ -48,17 +48,17 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None,
                                      permitted).plan)
 
 
+@dataclasses.dataclass
 class _Ending:
     """A request to end a lease, and its memory between attempts."""
 
-    def __init__(self, engine: Engine, lease_id: str, project_id: str | None,
-                 permitted: lease_find.Found | None) -> None:
-        self._engine = engine
-        self._lease_id = lease_id
-        self._project_id = project_id
-        self._permitted = permitted
-        #: Whether servers may be offered resources of it.
-        self._offered = self._tried = False
+    _engine: Engine
+    _lease_id: str
+    _project_id: str | None
+    _permitted: lease_find.Found | None
+    #: Whether servers may be offered resources of it.
+    _offered: bool = False
+    _tried: bool = False
 
     def plan(self) -> change.Planned[None]:
         """Plan the end of the lease."""

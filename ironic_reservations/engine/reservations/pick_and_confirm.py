@@ -82,25 +82,25 @@ def choose(engine: Engine, request: pick.NodeRequest, view: plan.View,
     return outcome
 
 
+@dataclasses.dataclass
 class _Picking:
     """A request for a node, and the client to confirm it with.
 
     :ivar proved: whether it is certain that leases cannot make room.
     """
 
-    def __init__(self, engine: Engine, request: pick.NodeRequest,
-                 sees: visibility.Visibility,
-                 observer: ironic_client.Ironic | None,
-                 need: plan.Need) -> None:
-        self._engine = engine
-        self._request = request
-        self._sees = sees
-        self._observer = observer
-        self._need = need
+    _engine: Engine
+    _request: pick.NodeRequest
+    _sees: visibility.Visibility
+    _observer: ironic_client.Ironic | None
+    _need: plan.Need
+    proved: bool = True
+
+    def __post_init__(self) -> None:
         # A list is in the caller's order of preference; without one, a node
         # for which no lease has to move is preferred.
-        self._ordered = request.node_uuids is not None and not need.bare
-        self.proved = True
+        self._ordered = (self._request.node_uuids is not None
+                         and not self._need.bare)
 
     def among(self, view: plan.View, confirmed: confirm.Confirmed | None = None
               ) -> Choice | pick.Refused:

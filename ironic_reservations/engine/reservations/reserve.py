@@ -102,26 +102,23 @@ def reserve(engine: Engine, request: pick.NodeRequest,
                     unheld.setdefault(uuid, why)
 
 
+@dataclasses.dataclass
 class _Request:
     """A request for a reservation, and its memory between attempts.
 
-    :ivar unheld: the nodes that features could not use for it.
+    :ivar _unheld: the nodes that features could not use for it.
     """
 
-    def __init__(self, engine: Engine, request: pick.NodeRequest,
-                 sees: visibility.Visibility,
-                 observer: ironic_client.Ironic | None,
-                 unheld: Mapping[str, reasons.Reason],
-                 allowed: limits.Limits,
-                 key: earlier.Key | None) -> None:
-        self._engine = engine
-        self._request = request
-        self._sees = sees
-        self._observer = observer
-        self._unheld = unheld
-        self._allowed = allowed
-        self._key = key
-        self._tried = False
+    _engine: Engine
+    _request: pick.NodeRequest
+    _sees: visibility.Visibility
+    _observer: ironic_client.Ironic | None
+    _unheld: Mapping[str, reasons.Reason]
+    _allowed: limits.Limits
+    _key: earlier.Key | None
+    _tried: bool = False
+
+    def __post_init__(self) -> None:
         self.rename()
 
     def rename(self) -> None:
