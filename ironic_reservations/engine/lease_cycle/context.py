@@ -78,6 +78,16 @@ class Outcome:
     polled: bool = False
     unsure: bool = False
 
+    def after(self, earlier: Outcome) -> Outcome:
+        """Return this outcome with the obstacles of earlier steps."""
+        ends = [each for each in (earlier.until, self.until)
+                if each is not None]
+        return dataclasses.replace(
+            self, waits=(*earlier.waits, *self.waits),
+            until=min(ends, default=None),
+            polled=earlier.polled or self.polled,
+            unsure=earlier.unsure or self.unsure)
+
 
 @dataclasses.dataclass(frozen=True)
 class Unready:

@@ -132,6 +132,12 @@ class _Progress:
         if until is not None:
             self.until = min(until, self.until or until)
 
+    def poll(self, node: mirrored_node.Node | None, uuid: str,
+             why: str) -> None:
+        """Add an obstacle on a node whose end the mirror does not show."""
+        self.polled = True
+        self.waits.append(lease_context.about(node, uuid, why))
+
 
 def reclaim(context: lease_context.Context,
             lease: leases.Lease) -> lease_context.Outcome:
@@ -165,15 +171,13 @@ def reclaim(context: lease_context.Context,
         if booking.node_uuid in busy:
             if busy[booking.node_uuid] > now:
                 found.wait(busy[booking.node_uuid])
+                found.poll(None, booking.node_uuid,
+                           'is being changed by a request under way')
             else:
                 found.unsure = True
-            found.polled = True
-            found.waits.append(lease_context.about(
-                None, booking.node_uuid,
-                'is being changed by a request under way'
-                if busy[booking.node_uuid] > now else
-                'may still be changed by a request whose outcome is not '
-                'known yet'))
+                found.poll(None, booking.node_uuid,
+                           'may still be changed by a request whose outcome '
+                           'is not known yet')
             continue
         node: mirrored_node.Node | None = None
         try:
@@ -187,17 +191,14 @@ def reclaim(context: lease_context.Context,
                      handed.get(booking.node_uuid), found,
                      lease.puts_back)
         except ironic_client.Refused as exc:
-            found.polled = True
-            found.waits.append(lease_context.about(node, booking.node_uuid,
-                                                   f'cannot be freed: {exc}'))
+            found.poll(node, booking.node_uuid, f'cannot be freed: {exc}')
         except errors.IronicUnavailable as exc:
-            found.polled = True
             if context.seems_down:
+                found.polled = True
                 found.waits.append(str(exc))
                 break
             # A dead conductor must not delay the nodes of other conductors.
-            found.waits.append(lease_context.about(
-                node, booking.node_uuid, f'cannot be freed: {exc}'))
+            found.poll(node, booking.node_uuid, f'cannot be freed: {exc}')
     after = lease
     if found.flag and lease.status.over and not lease.degraded:
         after = dataclasses.replace(lease, degraded=True, updated_at=now)
@@ -262,8 +263,7 @@ def _reclaim(context: lease_context.Context, booking: leases.NodeBooking,
     found.flag |= view.flag
     found.wait(view.until)
     if kept is not None:
-        found.polled = True
-        found.waits.append(lease_context.about(node, uuid, kept))
+        found.poll(node, uuid, kept)
     elif view.act is lease_cycle.Act.RELEASE:
         found.gone.append(booking)
         if node is not None:

@@ -163,14 +163,19 @@ def start(context: lease_context.Context,
                if each.instances is not None and each.id in unoffered}
     binding = [booking for booking in binding
                if booking.reservation_id not in waiting]
-    intents = {booking.id: (booking.project_id,
-                            _lessee(seen[booking.node_uuid]))
-               for booking in binding
-               if _needs_intent(booking, seen[booking.node_uuid])}
+    # A booking that was used before, and so is bound, is planned again until
+    # its lessee has been written; it never moves.
+    intents = {booking: dataclasses.replace(
+        booking, state=_PLANNED, lessee=booking.project_id,
+        lessee_before=_lessee(seen[booking.node_uuid]))
+        for booking in binding
+        if _needs_intent(booking, seen[booking.node_uuid])}
     written = lease
     if intents:
-        written = _write_intents(context, lease, observed, binding, intents,
-                                 now)
+        written = context.commit(
+            lease, lease_context.with_bookings(_starting(lease, now), intents),
+            observed.rests_on.only(
+                {booking.node_uuid for booking in intents}), now)
     refused = _write_lessees(context, written, binding, seen, views)
     refused.update({ident: each.why for ident, each in unheld.items()})
     given = [booking for booking in binding if booking.id not in refused]
@@ -334,22 +339,6 @@ def _needs_intent(booking: leases.NodeBooking,
         != (booking.project_id, _lessee(node)))
 
 
-def _write_intents(context: lease_context.Context, lease: leases.Lease,
-                   observed: _Observed, binding: Sequence[leases.NodeBooking],
-                   intents: Mapping[int, tuple[str | None, str | None]],
-                   now: datetime.datetime) -> leases.Lease:
-    # A booking that was used before, and so is bound, is planned again until
-    # its lessee has been written; it never moves.
-    written = {booking: dataclasses.replace(
-        booking, state=_PLANNED, lessee=intents[booking.id][0],
-        lessee_before=intents[booking.id][1])
-        for booking in binding if booking.id in intents}
-    return context.commit(
-        lease, lease_context.with_bookings(_starting(lease, now), written),
-        observed.rests_on.only(
-            {booking.node_uuid for booking in written}), now)
-
-
 def _starting(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
     if lease.status is not leases.LeaseStatus.PENDING:
         return lease
@@ -384,7 +373,7 @@ def _write_lessees(context: lease_context.Context, lease: leases.Lease,
 def _commit(context: lease_context.Context, lease: leases.Lease,
             observed: _Observed, given: Sequence[leases.NodeBooking],
             views: Mapping[int, lease_cycle.AtStart],
-            intents: Collection[int], now: datetime.datetime,
+            intents: Collection[leases.NodeBooking], now: datetime.datetime,
             complete: bool, why: Sequence[str] = ()) -> leases.Lease:
     """Write the new state of the lease and of its bookings."""
     after = lease
@@ -401,7 +390,7 @@ def _commit(context: lease_context.Context, lease: leases.Lease,
         if rows[booking.id].state is _PLANNED}
     for booking in given:
         if (booking.lessee is None and booking.project_id is not None
-                and booking.id not in intents):
+                and booking not in intents):
             row = rows[booking.id]
             bound[row] = dataclasses.replace(
                 bound.get(row, row), lessee=booking.project_id,

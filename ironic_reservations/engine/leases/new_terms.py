@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+from typing import Any
 
 from oslo_config import cfg
 
@@ -194,18 +195,12 @@ def _changed(each: leases.LeaseReservation,
                 'the lease, or state with "min" how many other hosts it '
                 'needs.')
         least, most = min(each.least, left), min(each.most, left)
-    changed = dataclasses.replace(
-        each,
-        least=each.least if least is None else least,
-        most=each.most if most is None else most,
-        before_end=(each.before_end if requested.before_end is None
-                    else requested.before_end),
-        hypervisor_properties=(each.hypervisor_properties
-                               if requested.hypervisor_properties is None else
-                               requested.hypervisor_properties),
-        resource_properties=(each.resource_properties
-                             if requested.resource_properties is None else
-                             requested.resource_properties))
+    terms: dict[str, Any] = {
+        'least': least, 'most': most, 'before_end': requested.before_end,
+        'hypervisor_properties': requested.hypervisor_properties,
+        'resource_properties': requested.resource_properties}
+    changed = dataclasses.replace(each, **{
+        name: value for name, value in terms.items() if value is not None})
     if each.instances is not None and requested.instances is not None:
         changed = dataclasses.replace(changed, instances=(
             each.instances.changed(requested.instances, changed.most)))

@@ -91,8 +91,12 @@ def _within(task: task_module.Task, window: task_module.Window,
     # but not at another one.
     demands = [task.snapshot.limited(demand, task.before.project_id)
                for demand in _demands(first, list(least.values()))]
-    start = _first_start(task, free, demands, window.first,
-                         window.last + length, least)
+
+    def permits(start: datetime.datetime) -> bool:
+        return task.permits(start, least)
+
+    start = _first_start(free, demands, window.first, window.last + length,
+                         permits)
     if start is not None:
         moved = task.starting(start)
         outcome = _here(moved, free)
@@ -112,19 +116,19 @@ def _within(task: task_module.Task, window: task_module.Window,
         ahead = min(ahead, window.until)
     # This is an offer.
     hard_requests.unlock_offers()
-    later = _first_start(task, free, demands, window.first, ahead, least)
+    later = _first_start(free, demands, window.first, ahead, permits)
     raise task.refusal(outcome, free, (),
                        None if later is None else later + length)
 
 
-def _first_start(task: task_module.Task, free: timeline.Timeline,
-                 demands: Sequence[bookings.Demand],
+def _first_start(free: timeline.Timeline, demands: Sequence[bookings.Demand],
                  first: datetime.datetime, until: datetime.datetime,
-                 least: Mapping[str, int]) -> datetime.datetime | None:
-    """Return the earliest start at which all other leases keep their dates."""
-    def permits(start: datetime.datetime) -> bool:
-        return task.permits(start, least)
+                 permits: Callable[[datetime.datetime], bool]
+                 ) -> datetime.datetime | None:
+    """Return the earliest start at which all other leases keep their dates.
 
+    :param permits: whether the limits allow a start at an instant.
+    """
     # The first start need not be a whole minute.
     return first if permits(first) and isinstance(
         planning.plan(free, demands, hard_requests.limits()), plans.Plan
@@ -159,16 +163,12 @@ def earliest(task: task_module.Task, first: datetime.datetime,
         end=instants.instant(first + length)), before.project_id)
         for demand in _demands(task, [len(each.bookings) for each
                                       in before.reservations])]
-    # The start that was asked for need not be a whole minute.
-    if first > task.snapshot.now and permits(first) and isinstance(
-            planning.plan(free, demands, hard_requests.limits()),
-            plans.Plan):
-        return first
     # A start that is only seconds earlier is not worth a notice.
     latest = instants.instant(before.start) - 1
-    return ladder.earliest(
-        free, demands, instants.moment(latest - latest % ladder.GRAIN)
-        + length, permits)
+    until = instants.moment(latest - latest % ladder.GRAIN) + length
+    if first <= task.snapshot.now:
+        return ladder.earliest(free, demands, until, permits)
+    return _first_start(free, demands, first, until, permits)
 
 
 def _demands(task: task_module.Task, least: Sequence[int]
