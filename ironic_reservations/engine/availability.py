@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 import dataclasses
 import datetime
+import itertools
 
 from ironic_reservations import errors
 from ironic_reservations.engine import ceiling
@@ -140,9 +141,7 @@ def count_free(engine: Engine, start: datetime.datetime,
                                     key=lambda item: item[0] or ''))
     if count is None or duration is None:
         return Availability(classes)
-    everyone = [number for numbers in by_class.values()
-                for number in numbers]
-    wanted_hosts = host_sets.mask(everyone)
+    wanted_hosts = host_sets.mask(itertools.chain(*by_class.values()))
     lasting = datetime.timedelta(seconds=duration)
     earliest = _earliest(snapshot, wanted_hosts, max(start, snapshot.now),
                          count, lasting, caller.project_id)

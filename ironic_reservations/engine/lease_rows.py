@@ -93,18 +93,19 @@ def _write_bookings(connection: sa.Connection, before: leases.Lease,
                                                after.lessee_before)})
     extended: dict[datetime.datetime, list[leases.NodeBooking]] = {}
     changed: dict[leases.BookingState, list[leases.NodeBooking]] = {}
+    ended: list[leases.NodeBooking] = []
     for row, after in staying:
-        if after.state is row.state or after.state is _ENDING:
-            if after.ends_at != row.ends_at and after.state is not _ENDING:
-                extended.setdefault(after.ends_at, []).append(row)
-        else:
+        if after.state is _ENDING:
+            if row.state is not _ENDING:
+                ended.append(row)
+        elif after.state is not row.state:
             changed.setdefault(after.state, []).append(row)
+        elif after.ends_at != row.ends_at:
+            extended.setdefault(after.ends_at, []).append(row)
     for ends_at, rows in extended.items():
         db_bookings.update_end(connection, rows, ends_at, now)
     for state, rows in changed.items():
         db_bookings.update_state(connection, rows, state, now)
-    db_bookings.end(connection, [
-        row for row, after in staying
-        if after.state is _ENDING and row.state is not _ENDING], now)
+    db_bookings.end(connection, ended, now)
     db_bookings.insert_many(connection, [
         row for row in bookings if row.uuid not in old], before.user_id, now)

@@ -121,7 +121,9 @@ class _Picking:
                         if isinstance(outcome, pick.Picked) else outcome)
             snapshot = confirmed.at(snapshot, made.node_uuid)
             view = dataclasses.replace(view, snapshot=snapshot)
-            if self._stands(snapshot, made.node_uuid):
+            # It may have other obstacles than the leases that move.
+            if pick.why_not(self._request, made.node_uuid, snapshot,
+                            self._sees) is None:
                 return Choice(snapshot.nodes[made.node_uuid], view, made)
 
     def _make_room(self, promised: Sequence[mirrored_node.Node],
@@ -137,11 +139,6 @@ class _Picking:
                                    snapshot.until)
         self.proved = self.proved and made.proved
         return None
-
-    def _stands(self, snapshot: pick.Snapshot, uuid: str) -> bool:
-        """Return whether a node has no obstacle except leases that move."""
-        return pick.why_not(
-            self._request, uuid, snapshot, self._sees) is None
 
     def by_class(self, view: plan.View, refused: pick.Refused
                  ) -> Choice | pick.Refused:

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import bisect
+import collections
 from collections.abc import Sequence
 import dataclasses
 import datetime
@@ -59,9 +60,9 @@ def plan(task: task_module.Task) -> task_module.Replanned:
     staying = [_staying(task, row) for row in usable
                if task.after.end > row.ends_at]
     units, moving = unusable.overtaken(task, lost, kept)
-    maximums = task.maximums({each.id: max(each.least, sum(
-        row.reservation_id == each.id for row in kept))
-        for each in task.after.reservations})
+    have = collections.Counter(row.reservation_id for row in kept)
+    maximums = task.maximums({each.id: max(each.least, have[each.id])
+                              for each in task.after.reservations})
     growing = [demand for each in task.after.reservations
                if (demand := _growing(task, each, kept, ended,
                                       maximums[each.id])) is not None]
@@ -71,12 +72,11 @@ def plan(task: task_module.Task) -> task_module.Replanned:
     hidden = task.placeholders(free, kept)
     free = free.adding(hidden)
     demands = [*staying, *moving, *growing]
-    _, outcome, slid = task.slide(free, demands, {
-        each.id: sum(row.reservation_id == each.id for row in kept) + sum(
-            demand.least for demand in growing
-            if demand.id.partition(':')[0] == each.id)
-        for each in task.after.reservations}, planning.plan(
-            free, demands, hard_requests.limits()))
+    counts = have + collections.Counter({
+        task_module.reservation_of(demand): demand.least
+        for demand in growing})
+    _, outcome, slid = task.slide(free, demands, counts, planning.plan(
+        free, demands, hard_requests.limits()))
     if isinstance(outcome, plans.Refusal):
         unusable.check_homes(task, units, moving, outcome)
         # Which bookings of others have to move depends on the end, so
@@ -89,9 +89,10 @@ def plan(task: task_module.Task) -> task_module.Replanned:
     for demand, granted in zip(
             growing, outcome.granted[len(staying) + len(moving):],
             strict=True):
+        ident = task_module.reservation_of(demand)
         added.extend(lease_demands.granted_rows(
-            task.snapshot, demand.id.partition(':')[0], granted,
-            task.before.project_id, _next_place(task, demand.id)))
+            task.snapshot, ident, granted, task.before.project_id,
+            _next_place(task, ident)))
     return task.replanned(
         outcome.timeline.without(hidden), kept=kept,
         # A booking that has not begun is deleted at once.
@@ -272,7 +273,6 @@ def _growing(task: task_module.Task, each: leases.LeaseReservation,
         task.snapshot.margin, snapshot.ready, each.instances, each.id))
 
 
-def _next_place(task: task_module.Task, demand_id: str) -> int:
-    key = demand_id.partition(':')[0]
+def _next_place(task: task_module.Task, reservation_id: str) -> int:
     return 1 + max((row.place for row in task.before.bookings
-                    if row.reservation_id == key), default=-1)
+                    if row.reservation_id == reservation_id), default=-1)

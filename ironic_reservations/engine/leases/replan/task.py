@@ -74,6 +74,11 @@ class Window:
     until: datetime.datetime | None
 
 
+def reservation_of(demand: bookings.Demand) -> str:
+    """Return the id of the lease reservation that a demand is for."""
+    return demand.id.partition(':')[0]
+
+
 @dataclasses.dataclass(frozen=True)
 class Task:
     """A lease to plan, and the snapshot to plan it on.
@@ -275,7 +280,7 @@ class Task:
         """
         if self.window is not None:
             return self._refused_window(refused, self.window, later)
-        place = self.place(refused.demand.id.partition(':')[0])
+        place = self.place(reservation_of(refused.demand))
         moved = demands if self.after.start != self.before.start else ()
         return refusal_messages.of_change(
             self.snapshot, self.before.project_id, place,
@@ -285,7 +290,7 @@ class Task:
     def _refused_window(self, refused: plans.Refusal, window: Window,
                         later: datetime.datetime | None
                         ) -> errors.LeaseRefused:
-        place = self.place(refused.demand.id.partition(':')[0])
+        place = self.place(reservation_of(refused.demand))
         # An offer has other dates only, and no other hosts.
         if self.changes.opened is None or self.changes.reservations:
             later = None

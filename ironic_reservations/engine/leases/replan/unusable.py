@@ -143,7 +143,7 @@ def check_homes(task: task_module.Task,
     """
     for unit, demand in zip(units, moving, strict=True):
         if demand.id == refused.demand.id:
-            place = task.place(demand.id.partition(':')[0])
+            place = task.place(task_module.reservation_of(demand))
             raise refusal_messages.of_overtaken(
                 place, task.snapshot.host_of(unit[0]).host,
                 task.after.end, refused.cause)
