@@ -121,8 +121,8 @@ def count_free(engine: Engine, start: datetime.datetime,
             '"count" and "duration" must be greater than zero.')
     wanted = request_checks.requirement(hypervisor_properties,
                                         resource_properties)
-    snapshot = retry.until_committed(lambda: engine.snapshots.snapshot(
-        engine.database, engine.clock(), (wanted,)))
+    snapshot = retry.until_committed(
+        lambda: engine.snapshot(engine.clock(), (wanted,)))
     hosts = snapshot.eligible(wanted)
     lent = snapshot.loans.to(caller.project_id)
     by_class: dict[str | None, list[int]] = {}

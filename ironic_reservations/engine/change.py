@@ -433,7 +433,7 @@ def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
             raise
         except db_histories.Elsewhere:
             # This writes that all nodes are uncertain.
-            engine.snapshots.snapshot(engine.database, engine.clock())
+            engine.snapshot(engine.clock())
             raise
         except errors.DatabaseUnavailable:
             raise

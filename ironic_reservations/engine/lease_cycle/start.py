@@ -216,9 +216,7 @@ def _observe(engine: Engine, lease: leases.Lease,
         nodes,
         {row.node_uuid: row.with_node(nodes[row.node_uuid])
          for row in hosts},
-        {booking.id: requirements.parse(
-            each.hypervisor_properties, each.resource_properties,
-            None if each.instances is None else each.instances.need)
+        {booking.id: requirements.of(each)
          for each in lease.reservations for booking in each.bookings}, views)
 
 

@@ -145,9 +145,8 @@ class Admission:
     def _beside(self, others: ladder.Others) -> Place | None:
         """Plan the request with other dates for some leases."""
         engine, wanted, starts = self._engine, self._wanted, self._starts
-        snapshot = engine.snapshots.snapshot(
-            engine.database, self._snapshot.now,
-            [*wanted.requirements, *others.wanted.values()])
+        snapshot = engine.snapshot(self._snapshot.now, [
+            *wanted.requirements, *others.wanted.values()])
 
         def held(start: int) -> list[allowance.Held]:
             begin = instants.moment(start)

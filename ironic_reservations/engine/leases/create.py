@@ -158,9 +158,8 @@ class _Request:
             return change.Planned((served, None))
         starts = admission.starts_of(request, self._allowed, now)
         project = self._check(starts, now)
-        snapshot = engine.snapshots.snapshot(
-            engine.database, now, self._wanted.requirements,
-            compared=self._ladder.is_compared())
+        snapshot = engine.snapshot(now, self._wanted.requirements,
+                                   self._ladder.is_compared())
         search = admission.Admission(engine, self._wanted, starts, snapshot,
                                      project, self._outrun)
         place = self._ladder.climb(

@@ -52,7 +52,7 @@ def heal(engine: Engine) -> int:
     :raises Contention: other requests changed the hosts at each attempt.
     """
     def plan() -> change.Planned[int]:
-        snapshot = engine.snapshots.snapshot(engine.database, engine.clock())
+        snapshot = engine.snapshot(engine.clock())
         homeless = snapshot.displaced()
         if not homeless:
             return change.Planned(0)
@@ -70,7 +70,7 @@ def heal_blocked(engine: Engine) -> bool:
 
     :returns: whether bookings have moved, and the plan is worth another try.
     """
-    snapshot = engine.snapshots.snapshot(engine.database, engine.clock())
+    snapshot = engine.snapshot(engine.clock())
     # On a host that takes no new bookings they are in no booking's way.
     if not any(snapshot.usable >> snapshot.number_of(row) & 1
                for row, _ in snapshot.displaced()):
@@ -92,7 +92,7 @@ def replace(engine: Engine, lease_id: str, booking_ids: Collection[int],
     :raises Contention: other requests changed the hosts at each attempt.
     """
     def plan() -> change.Planned[int]:
-        snapshot = engine.snapshots.snapshot(engine.database, engine.clock())
+        snapshot = engine.snapshot(engine.clock())
         with engine.database.snapshot() as connection:
             found = db_leases.read(connection, (lease_id,))
         uuids = {booking.uuid for lease in found

@@ -101,7 +101,7 @@ def one_of(engine: Engine, nodes: Sequence[mirrored_node.Node],
         one with the fewest moves.
     :raises Conflict: the node has changed since it was read.
     """
-    snapshot = engine.snapshots.snapshot(engine.database, now)
+    snapshot = engine.snapshot(now)
     known = {number: node for number, node in _numbered(snapshot, nodes)}
     fit = [number for number in known if snapshot.usable >> number & 1]
     start, end = instants.instant(now), _instant(until)
@@ -133,7 +133,7 @@ def on(engine: Engine, node: mirrored_node.Node, now: datetime.datetime,
         lose the node.
     :raises Conflict: the node has changed since it was read.
     """
-    snapshot = engine.snapshots.snapshot(engine.database, now)
+    snapshot = engine.snapshot(now)
     for number, _ in _numbered(snapshot, (node,)):
         _check(snapshot, number, node)
         return _cleared(snapshot, number, instants.instant(now),

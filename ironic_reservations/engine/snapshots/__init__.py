@@ -198,8 +198,6 @@ class Snapshot:
 def promised(lease: leases.Lease, rows: Iterable[leases.NodeBooking]
              ) -> list[Promised]:
     """Return bookings of a lease with their requirements."""
-    wanted = {each.id: (requirements.parse(
-        each.hypervisor_properties, each.resource_properties,
-        None if each.instances is None else each.instances.need),
-        each.instances) for each in lease.reservations}
+    wanted = {each.id: (requirements.of(each), each.instances)
+              for each in lease.reservations}
     return [(row, *wanted[row.reservation_id]) for row in rows]

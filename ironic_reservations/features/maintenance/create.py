@@ -234,9 +234,8 @@ class _Plan:
         self._names = {node.uuid: node.name or node.uuid for node in nodes}
         self._named_by_uuid = {node.uuid: f'{node.name} ({node.uuid})'
                                for node in nodes if node.name}
-        self._snapshot = engine.snapshots.snapshot(
-            engine.database, self._now,
-            () if others is None else others.wanted.values())
+        self._snapshot = engine.snapshot(
+            self._now, () if others is None else others.wanted.values())
         self._ground = holdings_module.read(engine, self._snapshot, nodes)
         each = [dataclasses.replace(
             self._window(ident, node.uuid, start), place=place)
