@@ -121,31 +121,34 @@ def of_open_dates(snapshot: snapshots.Snapshot, project_id: str | None,
             'duration': int((lease.end - lease.start).total_seconds())},
         'detail': 'It can be planned in a window that ends at '
                   f'{time_text.moment(later)}.'}]
-    return errors.LeaseRefused(
-        ' '.join([f'No start from {time_text.moment(starts[0])} until '
-                  f'{time_text.moment(starts[1])} was found. For the first '
-                  f"of them: {reason['detail']} The lease stays as it is.",
-                  *(str(offer['detail']) for offer in made)]),
-        reasons=[reason], offers=made)
+    return _with_offers(
+        f'No start from {time_text.moment(starts[0])} until '
+        f'{time_text.moment(starts[1])} was found. For the first '
+        f"of them: {reason['detail']}", reason, made)
 
 
 def _unchanged(reason: dict[str, Any], latest: datetime.datetime | None,
                windows: Sequence[tuple[str, datetime.datetime,
                                        datetime.datetime]] = ()
                ) -> errors.LeaseRefused:
-    made = [{'kind': kind, 'lease': {'start_date': offers.date(start),
-                                     'end_date': offers.date(end)},
-             'detail': 'It can be moved to the window from '
-                       f'{time_text.moment(start)} until '
-                       f'{time_text.moment(end)}.'}
-            for kind, start, end in windows]
+    made: list[dict[str, Any]] = [{
+        'kind': kind, 'lease': {'start_date': offers.date(start),
+                                'end_date': offers.date(end)},
+        'detail': 'It can be moved to the window from '
+                  f'{time_text.moment(start)} until {time_text.moment(end)}.'}
+        for kind, start, end in windows]
     if latest is not None:
         made.append({
             'kind': 'shorter', 'lease': {'end_date': offers.date(latest)},
             'detail': f'It can be extended until {time_text.moment(latest)}.'})
+    return _with_offers(reason['detail'], reason, made)
+
+
+def _with_offers(told: str, reason: dict[str, Any],
+                 made: Sequence[dict[str, Any]]) -> errors.LeaseRefused:
     return errors.LeaseRefused(
-        ' '.join([reason['detail'], 'The lease stays as it is.',
-                  *(str(offer['detail']) for offer in made)]),
+        ' '.join([told, 'The lease stays as it is.',
+                  *(offer['detail'] for offer in made)]),
         reasons=[reason], offers=made)
 
 

@@ -17,7 +17,6 @@ The leases move in the transaction that takes the node.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
 import datetime
@@ -102,7 +101,8 @@ def one_of(engine: Engine, nodes: Sequence[mirrored_node.Node],
     :raises Conflict: the node has changed since it was read.
     """
     snapshot = engine.snapshot(now)
-    known = {number: node for number, node in _numbered(snapshot, nodes)}
+    known = {number: node for node in nodes
+             if (number := snapshot.find(node.uuid)) is not None}
     fit = [number for number in known if snapshot.usable >> number & 1]
     start, end = instants.instant(now), _instant(until)
     found = displace.first(snapshot.timeline, fit, start, end, ordered,
@@ -134,27 +134,16 @@ def on(engine: Engine, node: mirrored_node.Node, now: datetime.datetime,
     :raises Conflict: the node has changed since it was read.
     """
     snapshot = engine.snapshot(now)
-    for number, _ in _numbered(snapshot, (node,)):
-        _check(snapshot, number, node)
-        return _cleared(snapshot, number, instants.instant(now),
-                        _instant(until), limits)
-    raise db_connection.Conflict(f'node {node.uuid} is no host any more')
+    number = snapshot.find(node.uuid)
+    if number is None:
+        raise db_connection.Conflict(f'node {node.uuid} is no host any more')
+    _check(snapshot, number, node)
+    return _cleared(snapshot, number, instants.instant(now), _instant(until),
+                    limits)
 
 
 def _instant(until: datetime.datetime | None) -> int:
     return host_states.ALWAYS[1] if until is None else instants.instant(until)
-
-
-def _numbered(snapshot: snapshots.Snapshot, nodes: Iterable[mirrored_node.Node]
-              ) -> Iterable[tuple[int, mirrored_node.Node]]:
-    there = {
-        uuid: number
-        for number, uuid in enumerate(snapshot.host_set.uuids)
-        if snapshot.states[number] is not None
-    }
-    for node in nodes:
-        if node.uuid in there:
-            yield there[node.uuid], node
 
 
 def _check(snapshot: snapshots.Snapshot, number: int,

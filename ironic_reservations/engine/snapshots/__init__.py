@@ -159,6 +159,14 @@ class Snapshot:
             raise KeyError(number)
         return found
 
+    def find(self, node_uuid: str) -> int | None:
+        """Return the number of the host of a node, if it is one now."""
+        try:
+            number = self.host_set.number(node_uuid)
+        except KeyError:
+            return None
+        return None if self.states[number] is None else number
+
     def number_of(self, row: leases.NodeBooking) -> int:
         """Return the number of the host of a booking.
 
