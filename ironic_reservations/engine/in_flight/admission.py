@@ -38,7 +38,6 @@ from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import host_views as db_host_views
-from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
@@ -49,6 +48,7 @@ from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.in_flight import refusal_messages
 from ironic_reservations.engine.reservations import displacement
+from ironic_reservations.engine.reservations import plan as reservation_plan
 from ironic_reservations.lifecycle import admit as planner_admit
 from ironic_reservations.lifecycle import lifecycle
 from ironic_reservations.model import host_view
@@ -147,8 +147,10 @@ def admit(
             node = db_nodes.read_node(connection, node_uuid)
             view = db_host_views.read_one(connection, node_uuid, now,
                                           windows=True)
-            needed = required or act is planner_admit.Act.USE and (
-                _closed(engine, connection, node_uuid))
+            needed = required or act is planner_admit.Act.USE and bool(
+                reservation_plan.closed(
+                    engine, connection, reservation_plan.Need(bare=True),
+                    (node_uuid,)))
         claim = shown_claim
         verdict = planner_admit.admit(claim, view, needed, act)
         if (verdict is planner_admit.Verdict.PROOF_REQUIRED
@@ -205,13 +207,6 @@ def let_through(engine: Engine,
             'while this request was being admitted, so it was not sent to '
             'Ironic, and nothing was done. The node may look busy for some '
             'minutes; try again later.') from exc
-
-
-def _closed(engine: Engine, connection: sa.Connection,
-            node_uuid: str) -> bool:
-    """Return whether only a promise allows the use of a node."""
-    return (engine.conf.leases.without_reservation == 'require'
-            and bool(db_hosts.read_node_uuids(connection, (node_uuid,))))
 
 
 def unbound(promised: Iterable[leases.NodeBooking],

@@ -148,19 +148,14 @@ def _send(context: lease_context.Context, booking: leases.NodeBooking,
         try:
             context.put_back(booking, each)
         except ironic_client.Refused as exc:
-            if exc.status == _CONFLICT and _is_locked(context, booking):
-                raise _Locked(exc.status, 'the node is locked') from exc
+            if exc.status == _CONFLICT:
+                shown = context.ironic.settled(booking.node_uuid)
+                if shown is None or shown[1]:
+                    raise _Locked(exc.status, 'the node is locked') from exc
             if is_last or exc.status != _CONFLICT:
                 raise
         else:
             return
-
-
-def _is_locked(context: lease_context.Context,
-               booking: leases.NodeBooking) -> bool:
-    """Return whether a node is locked, so that a refusal is not final."""
-    shown = context.ironic.settled(booking.node_uuid)
-    return shown is None or shown[1]
 
 
 def _write(engine: Engine, before: handovers.Handover,

@@ -80,7 +80,11 @@ class Admission:
         if terms.others is not None:
             found = self._beside(terms.others)
         elif terms.latest_end is not None:
-            found = self._until(terms.latest_end)
+            # The request waits: its start is later than the requested ones.
+            start = self._earliest(
+                self._least(self._snapshot, self._starts.first),
+                terms.latest_end)
+            found = None if start is None else self._plan(start)
         else:
             found = self._refused = self._alone()
             if isinstance(found, plans.Refusal):
@@ -137,13 +141,6 @@ class Admission:
             self._proved = room
             return None
         return room
-
-    def _until(self, latest_end: datetime.datetime
-               ) -> ladder.Room | plans.Refusal | None:
-        """Plan the request at a start later than the requested starts."""
-        start = self._earliest(self._least(self._snapshot, self._starts.first),
-                               latest_end)
-        return None if start is None else self._plan(start)
 
     def refusal(self, refused: plans.Refusal) -> errors.LeaseRefused:
         """Return the error for a request for which there is no room.

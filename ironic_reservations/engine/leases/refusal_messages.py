@@ -321,7 +321,8 @@ def _why(snapshot: snapshots.Snapshot, subject: str, wanted: _Wanted,
             'of the instances'
             + ('' if at is None else f' at {time_text.moment(at)}')
             + f', even if {_MOVABLE} are moved.' + until)
-    if refused.cause is plans.Cause.SHORTAGE and _is_kept(demand):
+    if (refused.cause is plans.Cause.SHORTAGE
+            and lease_demands.KEPT in demand.id):
         assert at is not None
         number, = host_sets.members(demand.eligible)
         return code, (
@@ -345,11 +346,6 @@ def _why(snapshot: snapshots.Snapshot, subject: str, wanted: _Wanted,
         f'No hosts were found for {subject} {window}, and the '
         'search stopped at its limit before all possibilities were tried: '
         'the request may be possible.' + until)
-
-
-def _is_kept(demand: bookings.Demand) -> bool:
-    """Return whether a demand is for a host that a lease has already."""
-    return lease_demands.KEPT in demand.id
 
 
 def _hosts(demand: bookings.Demand, count: int) -> str:
