@@ -52,9 +52,8 @@ from ironic_reservations.engine import commit as generations
 from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature as feature_module
-from ironic_reservations.engine import lease_rows
-from ironic_reservations.engine import reservation_rows
 from ironic_reservations.engine import retry
+from ironic_reservations.engine import rows
 from ironic_reservations.engine import snapshots
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_reservation
@@ -521,11 +520,11 @@ def commit(engine: Engine, change: Change) -> None:
             for check in change.first:
                 check(connection)
             if reserved := change.of_reservations:
-                change.row_ids.update(reservation_rows.write(
+                change.row_ids.update(rows.write_reservations(
                     connection, [(write.before, write.after)
                                  for write in reserved], now))
             for write in change.all_of_leases:
-                generation = lease_rows.write(
+                generation = rows.write_lease(
                     connection, write.before, write.after, now, write.due_at,
                     change.given)
                 if generation and write.after is not None:

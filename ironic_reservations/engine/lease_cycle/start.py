@@ -94,12 +94,10 @@ class _Observed:
         A use that is over ends when the node has been put back, at an unknown
         time.
         """
-        ends = [(view.now, view.maintained_until)
-                for view in self.views.values()]
-        ends += [(view.now, view.reservation.expires_at)
-                 for view in self.views.values() if view.reservation]
-        return min((at for now, at in ends if at is not None and at > now),
-                   default=None)
+        return min((end for view in self.views.values() for end in (
+            view.maintained_until,
+            view.reservation.expires_at if view.reservation else None)
+            if end is not None and end > view.now), default=None)
 
     def suits(self, booking: leases.NodeBooking,
               node: mirrored_node.Node | None) -> bool:
