@@ -41,7 +41,6 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.lifecycle import lifecycle
-from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import node_reservation
@@ -291,8 +290,7 @@ def _write_another(engine: Engine, old: mirrored_node.Node,
                            if node.lessee == booking.lessee else node.lessee)
                  for booking, _
                  in db_bookings.read_with_wants(connection, (old.uuid,))
-                 if booking.lessee is not None
-                 and booking.state is not leases.BookingState.ENDING}
+                 if booking.lessee is not None and not booking.ending}
     if not change.carry_out_once(engine, change.Change(
             now, difference.Difference(seen.of_nodes([old])), opaque=True,
             statements=[

@@ -76,13 +76,8 @@ def close(context: lease_context.Context,
     after = lease if lease.status is _DELETING else _closed(lease, now)
     with context.engine.database.read() as connection:
         nodes = seen.read_again(connection, lease.bookings)
-    ended = {booking: dataclasses.replace(
-        booking, state=leases.BookingState.ENDING,
-        ends_at=min(booking.ends_at, now))
-        if booking.begun else None for booking in lease.bookings
-        if booking.state is not leases.BookingState.ENDING}
     return lease_context.Outcome(True, lease=context.commit(
-        lease, lease_context.with_bookings(after, ended), nodes, now))
+        lease, leases.ending(after, now), nodes, now))
 
 
 def _closed(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
@@ -161,8 +156,7 @@ def reclaim(context: lease_context.Context,
                if each.instances is not None and each.id in kept}
     for booking in context.in_turn([
             each for each in lease.bookings
-            if each.state is leases.BookingState.ENDING
-            and each.reservation_id not in waiting]):
+            if each.ending and each.reservation_id not in waiting]):
         mirrored = known.get(booking.node_uuid)
         if mirrored is not None and mirrored.compute:
             # Its share of the compute host has been withdrawn above.
@@ -242,8 +236,7 @@ def _busy(context: lease_context.Context,
     afterwards, so Ironic shows the effect of earlier requests. Unused tickets
     of this lease become void.
     """
-    ending = {booking.node_uuid for booking in lease.bookings
-              if booking.state is leases.BookingState.ENDING}
+    ending = {each.node_uuid for each in lease.bookings if each.ending}
     with context.engine.database.read() as connection:
         busy = db_in_flight.read_busy(connection, ending)
     if not busy:

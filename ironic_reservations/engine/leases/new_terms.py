@@ -230,8 +230,7 @@ def _changed(each: leases.LeaseReservation,
              requested: leases.LeaseReservationChange,
              now: datetime.datetime) -> leases.LeaseReservation:
     least, most = requested.least, requested.most
-    there = {booking.node_uuid for booking in each.bookings
-             if booking.state is not leases.BookingState.ENDING}
+    there = {row.node_uuid for row in each.bookings if not row.ending}
     unknown = set(requested.give_back) - there
     if unknown:
         raise errors.InvalidValue(

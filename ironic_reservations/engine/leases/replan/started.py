@@ -115,8 +115,7 @@ def _reaches(task: task_module.Task, end: datetime.datetime) -> bool:
 def _parted(task: task_module.Task, each: leases.LeaseReservation
             ) -> tuple[list[leases.NodeBooking], list[leases.NodeBooking]]:
     """Return the bookings that stay, and the bookings that are released."""
-    rows = [row for row in each.bookings
-            if row.state is not leases.BookingState.ENDING]
+    rows = [row for row in each.bookings if not row.ending]
     returned = task.returned(each)
     goes = [row for row in rows if row.node_uuid in returned
             or task.changes.heal and _broken(task, row)]

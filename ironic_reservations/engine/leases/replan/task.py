@@ -122,8 +122,7 @@ class Task:
 
     @property
     def _staying(self) -> list[leases.NodeBooking]:
-        return [row for row in self.before.bookings
-                if row.state is not leases.BookingState.ENDING]
+        return [row for row in self.before.bookings if not row.ending]
 
     def limited(self, demand: bookings.Demand) -> bookings.Demand:
         """Return a demand without hosts whose loan would end too early.
@@ -365,8 +364,7 @@ class Task:
                 *(dataclasses.replace(row, ends_at=snapshot.now,
                                       state=leases.BookingState.ENDING)
                   for row in ended), *added,
-                *(row for row in self.before.bookings
-                  if row.state is leases.BookingState.ENDING)]
+                *(row for row in self.before.bookings if row.ending)]
         healed = self.changes.heal
         reservations = tuple(dataclasses.replace(
             each, bookings=tuple(row for row in rows
