@@ -19,6 +19,7 @@ stops some time before other processes may take the claim over.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import socket
 import uuid as uuid_module
@@ -57,22 +58,21 @@ def new_owner() -> str:
             f'{uuid_module.uuid4()}')
 
 
+@dataclasses.dataclass
 class Claim:
     """The claim of this process to a piece of work.
 
-    :param name: the name of the work.
-    :param owner: a name of this process that no other process ever has.
-    :param ttl: the lifetime of the claim in the database, in seconds: the time
+    :ivar name: the name of the work.
+    :ivar _ttl: the lifetime of the claim in the database, in seconds: the time
         for which other processes wait if this one dies.
     """
 
-    def __init__(self, engine: Engine, name: str, owner: str,
-                 ttl: float) -> None:
-        self._engine = engine
-        self.name = name
-        self._owner = owner
-        self._ttl = ttl
-        self._begun = self._until = 0.0
+    _engine: Engine
+    name: str
+    _ttl: float
+    _owner: str = dataclasses.field(default_factory=new_owner)
+    _begun: float = 0.0
+    _until: float = 0.0
 
     def holds(self) -> bool:
         """Take or renew the claim; return whether this process holds it.

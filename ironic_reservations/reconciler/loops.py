@@ -74,7 +74,7 @@ def nodes(engine: Engine, to_refresh: queue.SimpleQueue[str]) -> loop.Loop:
             tasks.append(loop.Task(lambda _: _see_version(engine), _UPGRADED,
                                    claimed=False, again=False))
     return loop.Loop('nodes', tasks, claim.Claim(
-        engine, claims.MIRROR, claim.new_owner(), conf.ironic.claim_ttl))
+        engine, claims.MIRROR, conf.ironic.claim_ttl))
 
 
 def _task(engine: Engine, act: Callable[[Engine], object], every: float,
@@ -105,8 +105,7 @@ def outcomes(engine: Engine, ironic: ironic_client.Ironic) -> loop.Loop:
     requests = uncertain.Uncertain(engine, ironic)
     return loop.Loop('outcomes', (
         loop.Task(requests.settle_overdue, engine.conf.ironic.poll_interval),
-    ), claim.Claim(engine, 'outcomes', claim.new_owner(),
-                   engine.conf.guard.claim_ttl))
+    ), claim.Claim(engine, 'outcomes', engine.conf.guard.claim_ttl))
 
 
 def answers(engine: Engine) -> loop.Loop:
@@ -120,8 +119,7 @@ def dates(engine: Engine) -> loop.Loop:
     return loop.Loop('dates', [
         loop.Task(act, every) for each in engine.features
         for act, every in each.dates(engine)
-    ], claim.Claim(engine, 'dates', claim.new_owner(),
-                   engine.conf.leases.claim_ttl))
+    ], claim.Claim(engine, 'dates', engine.conf.leases.claim_ttl))
 
 
 def projects(engine: Engine) -> loop.Loop:
@@ -130,8 +128,7 @@ def projects(engine: Engine) -> loop.Loop:
     return loop.Loop('projects', (loop.Task(
         lambda running: gone_projects.end(engine, there, running),
         gone_projects.interval(engine), again=False),), claim.Claim(
-            engine, 'projects', claim.new_owner(),
-            engine.conf.leases.claim_ttl))
+            engine, 'projects', engine.conf.leases.claim_ttl))
 
 
 class Reconciler:

@@ -32,5 +32,5 @@ def reports(engine: Engine) -> list[loop.Loop]:
         loop.Loop('enforcement-terms', (
             loop.Task(lambda continues: enforcement_commits.catch_up(
                 engine, continues), _CATCH_UP, again=False),
-        ), claim.Claim(engine, 'enforcement', claim.new_owner(),
+        ), claim.Claim(engine, 'enforcement',
                        engine.conf.notices.claim_ttl))]

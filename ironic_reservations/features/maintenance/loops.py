@@ -26,5 +26,4 @@ def nodes(engine: Engine, ironic: ironic_client.Ironic) -> loop.Loop:
     return loop.Loop('maintenance', (loop.Task(
         lambda continues: sync.sync(engine, ironic, continues),
         engine.conf.ironic.poll_interval),), claim.Claim(
-            engine, 'maintenance', claim.new_owner(),
-            engine.conf.ironic.claim_ttl))
+            engine, 'maintenance', engine.conf.ironic.claim_ttl))

@@ -42,8 +42,7 @@ def soon(engine: Engine) -> loop.Loop:
     """Return the loop that writes notices of leases that start soon."""
     return loop.Loop('notices', (
         loop.Task(lambda _: before_start.write(engine), _SOON),
-    ), claim.Claim(engine, 'notices', claim.new_owner(),
-                   engine.conf.notices.claim_ttl))
+    ), claim.Claim(engine, 'notices', engine.conf.notices.claim_ttl))
 
 
 def mail(engine: Engine) -> loop.Loop:
@@ -51,5 +50,5 @@ def mail(engine: Engine) -> loop.Loop:
     options = engine.conf.notices
     return loop.Loop('mail', (
         loop.Task(lambda continues: mail_digests.send(engine, continues)),
-    ), claim.Claim(engine, 'mail', claim.new_owner(),
+    ), claim.Claim(engine, 'mail',
                    options.claim_ttl + 2 * options.mail_timeout))

@@ -38,5 +38,5 @@ def holds(engine: Engine) -> loop.Loop:
         tasks.append(loop.Task(
             lambda _: sync.audit(engine, options.repair),
             options.audit_interval, again=False))
-    return loop.Loop('placement', tasks, claim.Claim(
-        engine, 'holds', claim.new_owner(), options.claim_ttl))
+    return loop.Loop('placement', tasks,
+                     claim.Claim(engine, 'holds', options.claim_ttl))

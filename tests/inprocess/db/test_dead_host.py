@@ -98,8 +98,8 @@ class _DeadHost:
 
     def test_passes_that_a_dead_host_has_claimed(self):
         """They are taken over when the claim ends, without its lock."""
-        dead = claim.Claim(self.world.another_engine(), 'work', 'dead', 5)
-        living = claim.Claim(self.world.engine, 'work', 'living', 5)
+        dead = claim.Claim(self.world.another_engine(), 'work', 5, 'dead')
+        living = claim.Claim(self.world.engine, 'work', 5, 'living')
         self.assertTrue(dead.holds())
         self.assertFalse(living.holds())
         opened, loses_its_power = self.dead_host()

@@ -79,7 +79,7 @@ class TestLoop(world.TestCase):
         return loop.Task(lambda _: self.done.append(name), **kwargs)
 
     def _claim(self, owner):
-        return claim.Claim(self.world.engine, 'work', owner, 30)
+        return claim.Claim(self.world.engine, 'work', 30, owner)
 
     def _failing(self, error=ZeroDivisionError):
         def fail(_):
