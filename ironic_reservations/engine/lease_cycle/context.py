@@ -262,8 +262,7 @@ class Context:
     def read(self) -> leases.Lease | None:
         """Read the current state of the lease."""
         with self.engine.database.snapshot() as connection:
-            found = db_leases.read(connection, (self.lease_id,))
-        return found[0] if found else None
+            return db_leases.read_one(connection, self.lease_id)
 
     def commit(self, before: leases.Lease, after: leases.Lease | None,
                nodes: seen.Seen, now: datetime.datetime,

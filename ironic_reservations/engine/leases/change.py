@@ -195,7 +195,7 @@ class _Request:
             return
         # No commit shows that it is outdated.
         with self._engine.database.snapshot() as connection:
-            if db_leases.read(connection, (lease.id,)) != [lease]:
+            if db_leases.read_one(connection, lease.id) != lease:
                 raise db_connection.Conflict(
                     f'lease {lease.id} has changed') from refusal
 

@@ -299,5 +299,4 @@ def _served(engine: Engine, known: earlier.Earlier) -> leases.Lease | None:
     if known.deleted:
         raise known.ended()
     with engine.database.snapshot() as connection:
-        made = db_leases.read(connection, (known.ident,))
-    return made[0] if made else None
+        return db_leases.read_one(connection, known.ident)

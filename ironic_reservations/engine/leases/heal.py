@@ -94,9 +94,9 @@ def replace(engine: Engine, lease_id: str, booking_ids: Collection[int],
     def plan() -> change.Planned[int]:
         snapshot = engine.snapshot(engine.clock())
         with engine.database.snapshot() as connection:
-            found = db_leases.read(connection, (lease_id,))
-        uuids = {booking.uuid for lease in found
-                 for each in lease.reservations
+            lease = db_leases.read_one(connection, lease_id)
+        uuids = {booking.uuid
+                 for each in (() if lease is None else lease.reservations)
                  for booking in _leaving(each, booking_ids)}
         moving = [each for here in snapshot.states if here is not None
                   for each in here.promised if each[0].uuid in uuids]
