@@ -299,11 +299,10 @@ def _why(snapshot: snapshots.Snapshot, subject: str, wanted: _Wanted,
         return NO_HOST_IS_OPEN, _HOW_TO_OPEN + _in_shares(snapshot, wanted)
     needed = _hosts_needed(snapshot, demand)
     needs = f'{subject} needs {_hosts(demand, needed)}'
+    too_few = f'Not enough hosts {window}: {needs}; {_matching(usable)}'
     lent, until = _lent(snapshot, demand)
     if usable < needed <= usable + lent:
-        return HOSTS_ARE_LENT, (
-            f'Not enough hosts {window}: {needs}; {_matching(usable)} for '
-            'so long.' + until)
+        return HOSTS_ARE_LENT, f'{too_few} for so long.{until}'
     if usable < needed:
         return NO_HOST_MATCHES if not usable else code, (
             f'Not enough hosts: {needs}; {_matching(count)}'
@@ -333,14 +332,13 @@ def _why(snapshot: snapshots.Snapshot, subject: str, wanted: _Wanted,
     if refused.cause is plans.Cause.SHORTAGE:
         assert at is not None
         return code, (
-            f'Not enough hosts {window}: {needs}; {_matching(usable)}, but '
-            f'{_few(needed - refused.short)} of them can be free at '
-            f'{time_text.moment(at)}, even if {_MOVABLE} are moved.'
+            f'{too_few}, but {_few(needed - refused.short)} of them can be '
+            f'free at {time_text.moment(at)}, even if {_MOVABLE} are moved.'
             + _held(snapshot, demand) + until)
     if refused.cause is plans.Cause.NO_ASSIGNMENT:
         return code, (
-            f'Not enough hosts {window}: {needs}; {_matching(usable)}, but '
-            f'too few of them are free together, however {_MOVABLE} are moved.'
+            f'{too_few}, but too few of them are free together, however '
+            f'{_MOVABLE} are moved.'
             + _held(snapshot, demand) + until)
     return code, (
         f'No hosts were found for {subject} {window}, and the '

@@ -30,6 +30,7 @@ from ironic_reservations.model import host_view
 from ironic_reservations.model import limits
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
+from ironic_reservations.model import reasons
 from ironic_reservations.model import time_text
 from ironic_reservations.planner import pick
 
@@ -89,18 +90,19 @@ def _make_room(engine: Engine, held: node_reservation.Reservation,
         return None
     obstacle = pick.maintenance(view, end)
     if obstacle is not None:
-        raise errors.ExtensionRefused(
-            f'Node {node.uuid} {obstacle.text}. The reservation still ends at '
-            f'{time_text.moment(held.expires_at)}; it can be renewed up to '
-            'the start of the maintenance at most.',
-            reasons=[obstacle.as_dict()])
+        raise _refused(held, obstacle, 'maintenance')
     obstacle = pick.promise(view, end)
     if obstacle is None:
         return None
     room = displacement.on(engine, node, view.now, end, hard_requests.limits())
     if room.lost:
-        raise errors.ExtensionRefused(
-            f'Node {node.uuid} {obstacle.text}. The reservation still ends at '
-            f'{time_text.moment(held.expires_at)}; it can be renewed up to '
-            'the start of the lease at most.', reasons=[obstacle.as_dict()])
+        raise _refused(held, obstacle, 'lease')
     return room
+
+
+def _refused(held: node_reservation.Reservation, obstacle: reasons.Reason,
+             what: str) -> errors.ExtensionRefused:
+    return errors.ExtensionRefused(
+        f'Node {held.node_uuid} {obstacle.text}. The reservation still ends '
+        f'at {time_text.moment(held.expires_at)}; it can be renewed up to the '
+        f'start of the {what} at most.', reasons=[obstacle.as_dict()])
