@@ -79,25 +79,17 @@ def change_with(now: datetime.datetime, rests_on: seen.Seen,
         snapshot=room.snapshot, **more)
 
 
-@dataclasses.dataclass(frozen=True)
-class NoRoom:
-    """No node was found from which all leases can move to others.
-
-    :ivar proved: whether it is certain that there is no such node.
-    """
-
-    proved: bool
-
-
 def one_of(engine: Engine, nodes: Sequence[mirrored_node.Node],
            now: datetime.datetime, until: datetime.datetime | None,
-           ordered: bool) -> Displacement | NoRoom:
+           ordered: bool) -> Displacement | bool:
     """Make room on one of several nodes.
 
     :param nodes: the nodes as they were read, in the order of preference.
     :param until: the end of the use; ``None`` if it is unknown.
     :param ordered: whether to take the first possible node, instead of the
         one with the fewest moves.
+    :returns: the node with the moves; or, if none was found from which all
+        leases can move, whether it is proved that there is no such node.
     :raises Conflict: the node has changed since it was read.
     """
     snapshot = engine.snapshot(now)
@@ -117,7 +109,7 @@ def one_of(engine: Engine, nodes: Sequence[mirrored_node.Node],
         if not made.lost:
             _check(snapshot, number, known[number])
             return made
-    return NoRoom(found is None or found.cause.proved)
+    return found is None or found.cause.proved
 
 
 def on(engine: Engine, node: mirrored_node.Node, now: datetime.datetime,

@@ -137,7 +137,7 @@ class _Picking:
                 self._engine.conf.leases.without_reservation == 'allow'):
             return displacement.on(self._engine, promised[0], snapshot.now,
                                    snapshot.until)
-        self.proved = self.proved and made.proved
+        self.proved = self.proved and made
         return None
 
     def by_class(self, view: plan.View, refused: pick.Refused
