@@ -76,8 +76,8 @@ def apply(conf: cfg.ConfigOpts, lease: leases.Lease,
     if extended:
         request_checks.check_extension(allowed, lease, now)
     told = changes.before_end
-    if told is None and lease.before_end is not None and moved:
-        told = max(begin, end - (lease.end - lease.before_end))
+    if told is None and moved:
+        told = lease_dates.before_end(lease, begin, end)
     told = (lease.before_end if told is None
             else request_checks.before_end(conf, begin, end, told))
     requests = _reservations(lease, changes, now)
@@ -141,15 +141,12 @@ def _reopened(conf: cfg.ConfigOpts, lease: leases.Lease,
     if start < first or start + length > latest:
         start = max(first, now)
     request_checks.check_window(allowed, start, start + length, now)
-    warned_at = lease.before_end
-    if warned_at is not None and length != lease.end - lease.start:
-        warned_at = max(lease.start,
-                        lease.start + length - (lease.end - warned_at))
+    end = lease.start + length
+    warned_at = lease_dates.before_end(lease, lease.start, end)
     after = dataclasses.replace(
-        lease, end=lease.start + length, before_end=warned_at,
+        lease, end=end, before_end=warned_at,
         between=request_checks.between(conf, first, flexible),
-        events=lease_dates.events(lease, lease.start, warned_at,
-                                  lease.start + length, now))
+        events=lease_dates.events(lease, lease.start, warned_at, end, now))
     after = lease_dates.starting_at(after, start, now)
     if dataclasses.replace(after, updated_at=lease.updated_at) == lease:
         return lease
