@@ -85,6 +85,12 @@ def read(connection: sa.Connection, node_uuids: Collection[str]
         sa.select(*_HANDOVER.columns).where(_h.node_uuid.in_(node_uuids))))}
 
 
+def read_one(connection: sa.Connection,
+             node_uuid: str) -> handovers.Handover | None:
+    """Return the handover of one node, if it has one."""
+    return read(connection, (node_uuid,)).get(node_uuid)
+
+
 def insert(connection: sa.Connection, handover: handovers.Handover) -> None:
     """Write the first act of a holder.
 

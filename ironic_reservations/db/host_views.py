@@ -82,6 +82,17 @@ def read(connection: sa.Connection, node_uuids: Collection[str],
         for uuid in node_uuids}
 
 
+def read_one(connection: sa.Connection, node_uuid: str,
+             now: datetime.datetime, until: datetime.datetime | None = None,
+             windows: bool = False) -> host_view.HostView:
+    """Return the present and the next holder of one node.
+
+    The parameters are those of :func:`read`.
+    """
+    return read(connection, (node_uuid,), now, until,
+                windows=windows)[node_uuid]
+
+
 @functools.cache
 def _views(first: bool, windows: bool) -> sa.SelectBase:
     """Return the statement of :func:`read`, which is built once."""

@@ -113,6 +113,11 @@ def read(connection: sa.Connection,
         _BY_ID, {'ids': list(lease_ids)}))
 
 
+def read_one(connection: sa.Connection, lease_id: str) -> leases.Lease | None:
+    """Return one lease, if it exists."""
+    return next(iter(read(connection, (lease_id,))), None)
+
+
 def read_page(connection: sa.Connection, project_id: str | None,
               marker: leases.Lease | None, limit: int | None,
               ended_since: datetime.datetime | None = None,

@@ -103,6 +103,12 @@ def read_nodes(connection: sa.Connection, uuids: Collection[str] | None = None,
         row, frozenset(traits.get(uuid, ()))) for row in rows}
 
 
+def read_node(connection: sa.Connection,
+              uuid: str) -> mirrored_node.Node | None:
+    """Return one node, without its traits."""
+    return read_nodes(connection, (uuid,), with_traits=False).get(uuid)
+
+
 def read_children(connection: sa.Connection,
                   uuids: Collection[str]) -> list[str]:
     """Return the uuids of the nodes that are parts of some nodes."""

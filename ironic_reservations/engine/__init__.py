@@ -14,8 +14,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
+import datetime
 
 from oslo_config import cfg
 
@@ -33,10 +35,12 @@ from ironic_reservations.engine import default_condition
 from ironic_reservations.engine import feature
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import ironic_api
+from ironic_reservations.engine import snapshots as snapshots_module
 from ironic_reservations.engine import unfinished
 from ironic_reservations.engine.in_flight import pending_outcomes
 from ironic_reservations.engine.snapshots import cache
 from ironic_reservations.model import limits
+from ironic_reservations.model import requirements
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,11 +99,16 @@ class Engine:
             each for each in self.all_features if each.is_on(self)))
         object.__setattr__(self, 'hooks', feature.by_hook(self.features))
         object.__setattr__(self, 'limits', {
-            (group, projects): next(
-                (found for each in self.hooks['allowed'] if (
-                    found := each.allowed(self, group, projects))),
-                limits.NONE)
+            (group, projects): feature.first(
+                each.allowed(self, group, projects)
+                for each in self.hooks['allowed']) or limits.NONE
             for group in limits.GROUPS for projects in (True, False)})
+
+    def snapshot(self, now: datetime.datetime,
+                 wanted: Iterable[requirements.Requirement] = (),
+                 compared: bool = True) -> snapshots_module.Snapshot:
+        """Return all hosts and their promises, as :class:`.SnapshotCache`."""
+        return self.snapshots.snapshot(self.database, now, wanted, compared)
 
     def serialized(self) -> Engine:
         """Return this engine with a database for one thread at a time."""

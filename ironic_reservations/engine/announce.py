@@ -85,9 +85,9 @@ class Announcer:
             self._notifier = oslo_messaging.Notifier(
                 transport, 'ironic-reservations', retry=0)
         #: Records each change and its author.
-        self.audit = next(
-            (trail for each in features if (trail := each.audit_trail(
-                conf, self._notifier)) is not None), audit_trail.AuditTrail())
+        self.audit = feature.first(
+            each.audit_trail(conf, self._notifier) for each in features
+        ) or audit_trail.AuditTrail()
 
     def notify(self, event: str, reservation: node_reservation.Reservation,
                reason: str | None = None) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 import dataclasses
 import datetime
+import itertools
 
 from ironic_reservations import errors
 from ironic_reservations.engine import ceiling
@@ -120,11 +121,10 @@ def count_free(engine: Engine, start: datetime.datetime,
             '"count" and "duration" must be greater than zero.')
     wanted = request_checks.requirement(hypervisor_properties,
                                         resource_properties)
-    snapshot = retry.until_committed(lambda: engine.snapshots.snapshot(
-        engine.database, engine.clock(), (wanted,)))
+    snapshot = retry.until_committed(
+        lambda: engine.snapshot(engine.clock(), (wanted,)))
     hosts = snapshot.eligible(wanted)
     lent = snapshot.loans.to(caller.project_id)
-    margin = engine.conf.leases.cleaning_time * instants.SECOND
     by_class: dict[str | None, list[int]] = {}
     for number in host_sets.members(hosts):
         name = snapshot.host_state(number).host.node.resource_class
@@ -135,25 +135,22 @@ def count_free(engine: Engine, start: datetime.datetime,
              span.free)
         for span in availability.free_beside_loans(
             snapshot.timeline, host_sets.mask(numbers), lent,
-            snapshot.loans.until - margin, instants.instant(start),
+            snapshot.loans.until - snapshot.margin, instants.instant(start),
             instants.instant(end))))
         for name, numbers in sorted(by_class.items(),
                                     key=lambda item: item[0] or ''))
     if count is None or duration is None:
         return Availability(classes)
-    everyone = [number for numbers in by_class.values()
-                for number in numbers]
-    wanted_hosts = host_sets.mask(everyone)
+    wanted_hosts = host_sets.mask(itertools.chain(*by_class.values()))
     lasting = datetime.timedelta(seconds=duration)
-    earliest = _earliest(engine, snapshot, wanted_hosts,
-                         max(start, snapshot.now), count, lasting,
-                         caller.project_id)
+    earliest = _earliest(snapshot, wanted_hosts, max(start, snapshot.now),
+                         count, lasting, caller.project_id)
     return Availability(classes, earliest, () if slots is None else _slots(
         engine, snapshot, wanted_hosts, (start, end), count, lasting, slots,
         caller, (hypervisor_properties, resource_properties), resource_class))
 
 
-def _earliest(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
+def _earliest(snapshot: snapshots.Snapshot, hosts: int,
               start: datetime.datetime, count: int,
               duration: datetime.timedelta,
               project_id: str | None) -> datetime.datetime | None:
@@ -166,12 +163,12 @@ def _earliest(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
             'year 9999. Send a shorter duration.') from exc
     if hosts.bit_count() < count:
         return None
-    margin = engine.conf.leases.cleaning_time * instants.SECOND
-    offer = offers.soonest(snapshot.timeline, [snapshot.limited(
-        bookings.Demand('earliest', instants.instant(start),
-                        instants.instant(end), count, count, hosts, margin),
-        project_id)], instants.instant(latest), hard_requests.limits(),
-        instants.SECOND)
+    demand = snapshot.limited(bookings.Demand(
+        'earliest', instants.instant(start), instants.instant(end), count,
+        count, hosts, snapshot.margin), project_id)
+    offer = offers.soonest(snapshot.timeline, [demand],
+                           instants.instant(latest), hard_requests.limits(),
+                           instants.SECOND)
     return None if offer is None else instants.moment(offer.demands[0].start)
 
 
@@ -208,9 +205,7 @@ def _slots(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
                 count, count, *properties),), start))
     demand = snapshot.limited(bookings.Demand(
         'slot', instants.instant(begin), instants.instant(begin + duration),
-        count, count, hosts,
-        engine.conf.leases.cleaning_time * instants.SECOND),
-        caller.project_id)
+        count, count, hosts, snapshot.margin), caller.project_id)
     found = offers.starts(
         snapshot.timeline, [demand],
         instants.instant(latest), most, instants.SECOND, permits,

@@ -26,6 +26,7 @@ import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import feature
 from ironic_reservations.model import leases
 from ironic_reservations.model import limits
 from ironic_reservations.planner import allowance
@@ -164,19 +165,15 @@ def read(engine: Engine, connection: sa.Connection | None,
     :param connection: ``None``: as if the project had no bookings.
     :param without: ids of leases to leave out.
     """
-    for each in engine.hooks['ceiling']:
-        found = each.ceiling(connection, allowed, project_id, now, without)
-        if found is not None:
-            return found
-    return Ceiling()
+    return feature.first(
+        each.ceiling(connection, allowed, project_id, now, without)
+        for each in engine.hooks['ceiling']) or Ceiling()
 
 
 def full_classes(engine: Engine, connection: sa.Connection,
                  allowed: limits.Limits, project_id: str | None,
                  now: datetime.datetime) -> FullClasses:
     """Read the resource classes of which a project has reached the limit."""
-    for each in engine.hooks['full_classes']:
-        found = each.full_classes(connection, allowed, project_id, now)
-        if found is not None:
-            return found
-    return FullClasses()
+    return feature.first(
+        each.full_classes(connection, allowed, project_id, now)
+        for each in engine.hooks['full_classes']) or FullClasses()

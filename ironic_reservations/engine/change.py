@@ -47,13 +47,13 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import histories as db_histories
 from ironic_reservations.db import lease_flags as db_lease_flags
 from ironic_reservations.db import node_windows as db_windows
+from ironic_reservations.engine import announce
 from ironic_reservations.engine import commit as generations
 from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature as feature_module
-from ironic_reservations.engine import lease_rows
-from ironic_reservations.engine import reservation_rows
 from ironic_reservations.engine import retry
+from ironic_reservations.engine import rows
 from ironic_reservations.engine import snapshots
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_reservation
@@ -296,6 +296,12 @@ class Change:
         self.wrong_from(instant + datetime.datetime.resolution)
 
 
+def expired(row: node_reservation.Reservation
+            ) -> Write[node_reservation.Reservation]:
+    """Return the write that deletes a reservation whose end has passed."""
+    return Write(row, None, Cause.OVER, reason=announce.EXPIRED)
+
+
 def is_over_at_once(write: Write[leases.Lease]) -> bool:
     """Return whether a request deletes a lease that was not over."""
     return (write.after is None and write.before is not None
@@ -426,7 +432,7 @@ def carry_out(engine: Engine, plan: Callable[[], Planned[_T]], *,
             raise
         except db_histories.Elsewhere:
             # This writes that all nodes are uncertain.
-            engine.snapshots.snapshot(engine.database, engine.clock())
+            engine.snapshot(engine.clock())
             raise
         except errors.DatabaseUnavailable:
             raise
@@ -514,11 +520,11 @@ def commit(engine: Engine, change: Change) -> None:
             for check in change.first:
                 check(connection)
             if reserved := change.of_reservations:
-                change.row_ids.update(reservation_rows.write(
+                change.row_ids.update(rows.write_reservations(
                     connection, [(write.before, write.after)
                                  for write in reserved], now))
             for write in change.all_of_leases:
-                generation = lease_rows.write(
+                generation = rows.write_lease(
                     connection, write.before, write.after, now, write.due_at,
                     change.given)
                 if generation and write.after is not None:

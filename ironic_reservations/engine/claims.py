@@ -17,7 +17,6 @@ Whether a claim has ended is judged by the clock of the database.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 import datetime
 
 from oslo_log import log
@@ -68,16 +67,11 @@ def purge(engine: Engine) -> None:
         with engine.database.read() as connection:
             over = db_claims.read_over(connection, now, _BATCH)
         full = len(over) == _BATCH
-        if over and not _delete(engine, over, now):
-            break
-
-
-def _delete(engine: Engine, over: Collection[str],
-            now: datetime.datetime) -> bool:
-    try:
-        with engine.database.write() as connection:
-            db_claims.delete_over(connection, over, now)
-    except db_connection.Conflict as exc:
-        LOG.debug('Expired claims are deleted later: %s', exc)
-        return False
-    return True
+        if not over:
+            return
+        try:
+            with engine.database.write() as connection:
+                db_claims.delete_over(connection, over, now)
+        except db_connection.Conflict as exc:
+            LOG.debug('Expired claims are deleted later: %s', exc)
+            return

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from ironic_reservations import errors
+from ironic_reservations.engine import feature
 
 if TYPE_CHECKING:
     from ironic_reservations.engine import Engine
@@ -95,11 +96,8 @@ def read(engine: Engine, connection: sa.Connection, key: Key,
         other requests, :class:`errors.ReservationKeyReused` or
         :class:`errors.MaintenanceKeyReused`.
     """
-    for each in engine.hooks['earlier']:
-        found = each.earlier(connection, key, now)
-        if found is not None:
-            return found
-    return Earlier()
+    return feature.first(each.earlier(connection, key, now)
+                         for each in engine.hooks['earlier']) or Earlier()
 
 
 def of_request(kind: str, project_id: str | None, key: str,

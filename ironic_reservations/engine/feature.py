@@ -28,6 +28,7 @@ from collections.abc import Sequence
 import datetime
 from typing import Any
 from typing import TYPE_CHECKING
+from typing import TypeVar
 
 from oslo_config import cfg
 import sqlalchemy as sa
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
     from ironic_reservations.engine.lease_cycle import context as lease_context
     from ironic_reservations.engine.leases import ladder
     from ironic_reservations.engine.snapshots import host_limits
+
+_Answer = TypeVar('_Answer')
 
 #: Values that features keep from one attempt of a request to the next.
 Memory = MutableMapping[Hashable, object]
@@ -353,6 +356,11 @@ class Feature:
         :returns: an ``api.pages.Page`` for each.
         """
         return ()
+
+
+def first(answers: Iterable[_Answer | None]) -> _Answer | None:
+    """Return the answer of the first feature that has one."""
+    return next((each for each in answers if each is not None), None)
 
 
 def by_hook(features: Sequence[Feature]) -> dict[str, tuple[Feature, ...]]:

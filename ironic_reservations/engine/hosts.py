@@ -29,6 +29,7 @@ from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import feature
 from ironic_reservations.engine import leasable
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen as seen_module
@@ -56,8 +57,8 @@ def add(engine: Engine, name: str,
     """
     asked_at = engine.clock()
     node = engine.ironic.node(name) if engine.ironic is not None else None
-    node = node or next((found for each in engine.features if (
-        found := each.find_host(engine, name)) is not None), None)
+    node = node or feature.first(each.find_host(engine, name)
+                                 for each in engine.features)
     if node is None:
         raise errors.HostNotFound(
             f'Ironic has no node {name}. Send the name or the uuid of a node.'

@@ -20,16 +20,13 @@ changes values that the operator has set on a host.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable
 from collections.abc import Sequence
 import dataclasses
-import datetime
 import functools
-from typing import Protocol
 
 from oslo_config import cfg
 from oslo_log import log
-import sqlalchemy as sa
 
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leasable as db_leasable
@@ -46,23 +43,10 @@ ALL = 'all'
 #: How many nodes one transaction changes.
 _BATCH = 500
 
-
-
-class _Read(Protocol):
-    """A function that reads the nodes whose host rows have to change."""
-
-    def __call__(self, connection: sa.Connection, *,
-                 among: Collection[str] | None = None) -> list[str]:
-        """Return the uuids of these nodes."""
-
-
-class _Write(Protocol):
-    """A function that changes the host rows of nodes."""
-
-    def __call__(self, connection: sa.Connection,
-                 node_uuids: Collection[str], *,
-                 now: datetime.datetime) -> None:
-        """Write the host rows."""
+#: Returns the nodes whose host rows have to change, all or ``among`` some.
+_Read = Callable[..., list[str]]
+#: Changes the host rows of nodes, at the time ``now``.
+_Write = Callable[..., None]
 
 
 @dataclasses.dataclass(frozen=True)

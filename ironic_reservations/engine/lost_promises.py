@@ -103,8 +103,8 @@ def _maintenance(engine: Engine, node: mirrored_node.Node,
     if window is None and not handovers.is_of_holder(reason):
         return []
     with engine.database.read() as connection:
-        standing = db_host_views.read(connection, [node.uuid], now, now,
-                                      windows=True)[node.uuid].windows
+        standing = db_host_views.read_one(connection, node.uuid, now, now,
+                                          windows=True).windows
     if any(each.window_id == window for each in standing):
         return []
     whose = ('a holder who does not have the node' if window is None

@@ -41,7 +41,6 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.lifecycle import lifecycle
-from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import node_reservation
@@ -291,8 +290,7 @@ def _write_another(engine: Engine, old: mirrored_node.Node,
                            if node.lessee == booking.lessee else node.lessee)
                  for booking, _
                  in db_bookings.read_with_wants(connection, (old.uuid,))
-                 if booking.lessee is not None
-                 and booking.state is not leases.BookingState.ENDING}
+                 if booking.lessee is not None and not booking.ending}
     if not change.carry_out_once(engine, change.Change(
             now, difference.Difference(seen.of_nodes([old])), opaque=True,
             statements=[
@@ -324,8 +322,7 @@ def _settle(engine: Engine, rows: _Rows, held: node_reservation.Reservation,
         return
     generation = rows.nodes[held.node_uuid].generation
     if verdict.end is not None:
-        if release.release_on(engine, held, generation, verdict.end):
-            _log_end(held, verdict.end)
+        _end(engine, held, generation, verdict.end)
     elif verdict.state is not None:
         now = engine.clock()
         if not change.carry_out_once(engine, change.Change(
@@ -389,11 +386,15 @@ def _forget_host(engine: Engine, rows: _Rows, uuid: str) -> None:
         rows.nodes[uuid], provision_state=node_condition.GONE,
         instance_uuid=None)], rows.at)
     held = rows.reservations.get(uuid)
-    if held is None:
-        return
-    if release.release_on(engine, held, rows.nodes[uuid].generation,
-                          lifecycle.End.NODE_DELETED):
-        _log_end(held, lifecycle.End.NODE_DELETED)
+    if held is not None:
+        _end(engine, held, rows.nodes[uuid].generation,
+             lifecycle.End.NODE_DELETED)
+
+
+def _end(engine: Engine, held: node_reservation.Reservation, generation: int,
+         why: lifecycle.End) -> None:
+    if release.release_on(engine, held, generation, why):
+        _log_end(held, why)
 
 
 def _log_end(held: node_reservation.Reservation, why: lifecycle.End) -> None:

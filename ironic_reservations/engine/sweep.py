@@ -18,7 +18,6 @@ from oslo_log import log
 
 from ironic_reservations.db import changes as db_changes
 from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.engine import announce
 from ironic_reservations.engine import change
 from ironic_reservations.engine import claims
 from ironic_reservations.engine import Engine
@@ -44,10 +43,8 @@ def sweep(engine: Engine) -> int:
         now = engine.clock()
         with engine.database.read() as connection:
             void = db_reservations.read_void(connection, now, _BATCH)
-        return change.Planned(void, change.Change(now, writes=[
-            change.Write(row, None, change.Cause.OVER,
-                         reason=announce.EXPIRED) for row in void])
-            if void else None)
+        return change.Planned(void, change.Change(
+            now, writes=[*map(change.expired, void)]) if void else None)
     void = change.carry_out(engine, plan)
     for reservation in void:
         _log(reservation)

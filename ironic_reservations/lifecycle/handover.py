@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 import dataclasses
-import datetime
 
 from ironic_reservations.lifecycle import correction
 from ironic_reservations.lifecycle import lease_cycle
@@ -39,24 +38,16 @@ _MAKES_UNAVAILABLE = frozenset(('manage', 'clean', 'inspect', 'adopt'))
 
 
 @dataclasses.dataclass(frozen=True)
-class Next:
+class Next(lease_cycle.AtEnd):
     """The next step of a return.
 
-    :ivar act: the step.
     :ivar corrections: requests to send before it; the node is read again
         afterwards.
     :ivar phase: the phase to write before the step.
-    :ivar why: the reason why the node cannot be released yet, in words.
-    :ivar flag: whether an operator must check the node.
-    :ivar until: the latest end of the wait, if known.
     """
 
-    act: lease_cycle.Act
     corrections: tuple[correction.Correction, ...] = ()
     phase: handovers.Phase | None = None
-    why: str | None = None
-    flag: bool = False
-    until: datetime.datetime | None = None
 
 
 def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
@@ -71,9 +62,9 @@ def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
         node is cleaned without it.
     """
     if refused is None and _sets_maintenance(handover, now):
-        return Next(lease_cycle.Act.AGAIN, (correction.Correction(
-            'maintenance', 'DELETE', handovers.MAINTENANCE),),
-            why='is in maintenance')
+        return Next(lease_cycle.Act.AGAIN, 'is in maintenance', corrections=(
+            correction.Correction('maintenance', 'DELETE',
+                                  handovers.MAINTENANCE),))
     if handover.document is not None and not handover.document.is_of(
             now.node.get('created_at')):
         # The holder has left traces on the disks only: an act on the new node
@@ -95,18 +86,16 @@ def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
                      for each in found if each.cleans)
         found = tuple(each for each in found if not each.cleans)
     if node.maintenance and _to_clean(handover, found):
-        return Next(lease_cycle.Act.WAIT, flag=True,
-                    why='is in maintenance, and has to be put back and '
-                        'cleaned after it')
+        return Next(lease_cycle.Act.WAIT, 'is in maintenance, and has to be '
+                    'put back and cleaned after it', flag=True)
     if node_condition.aborts(node) and _made_unavailable(handover):
         return Next(lease_cycle.Act.ABORT
                     if handover.phase is handovers.Phase.LENT
-                    else lease_cycle.Act.WAIT,
-                    why=node_condition.in_state(node))
+                    else lease_cycle.Act.WAIT, node_condition.in_state(node))
     if node_condition.coming(node) or not node_condition.settled(node):
-        return Next(lease_cycle.Act.WAIT, why=node_condition.in_state(node))
+        return Next(lease_cycle.Act.WAIT, node_condition.in_state(node))
     if now.node.get('target_power_state'):
-        return Next(lease_cycle.Act.WAIT, why='is being powered '
+        return Next(lease_cycle.Act.WAIT, 'is being powered '
                     f'({now.node["target_power_state"]})')
     if node.provision_state == node_condition.MANAGEABLE:
         return _manageable(handover, node, found)
@@ -132,10 +121,12 @@ def _impossible(node: mirrored_node.Node, why: str) -> Next:
     """
     if node.maintenance:
         return Next(lease_cycle.Act.RELEASE,
-                    why=f'is left in maintenance, not as it was: {why}')
-    return Next(lease_cycle.Act.WAIT, flag=True, why=(
+                    f'is left in maintenance, not as it was: {why}')
+    return Next(
+        lease_cycle.Act.WAIT,
         f'cannot be put back as it was before its lease: {why}. Maintenance '
-        'of the node lets the lease end, with the node left to the operator'))
+        'of the node lets the lease end, with the node left to the operator',
+        flag=True)
 
 
 def _occupied(view: lease_cycle.AtEnd,
@@ -143,9 +134,9 @@ def _occupied(view: lease_cycle.AtEnd,
     """Return the next step for a node that is deployed or bound."""
     if view.act is lease_cycle.Act.UNDEPLOY:
         first = tuple(each for each in found if each.what == 'protected')
-        return Next(view.act, first, handovers.Phase.UNDEPLOYED, view.why,
-                    view.flag)
-    return Next(view.act, why=view.why, flag=view.flag)
+        return Next(view.act, view.why, view.flag, corrections=first,
+                    phase=handovers.Phase.UNDEPLOYED)
+    return Next(view.act, view.why, view.flag)
 
 
 def _manageable(handover: handovers.Handover, node: mirrored_node.Node,
@@ -158,11 +149,12 @@ def _manageable(handover: handovers.Handover, node: mirrored_node.Node,
                  and not _made_unavailable(handover)))
     now = tuple(each for each in found if stays or not each.in_use)
     if now:
-        return Next(lease_cycle.Act.AGAIN, now, why='is being put back')
+        return Next(lease_cycle.Act.AGAIN, 'is being put back',
+                    corrections=now)
     if stays:
         return Next(lease_cycle.Act.RELEASE)
-    return Next(lease_cycle.Act.PROVIDE, phase=handovers.Phase.PROVIDED,
-                why='is being cleaned')
+    return Next(lease_cycle.Act.PROVIDE, 'is being cleaned',
+                phase=handovers.Phase.PROVIDED)
 
 
 def _available(handover: handovers.Handover,
@@ -174,12 +166,14 @@ def _available(handover: handovers.Handover,
     """
     if _to_clean(handover, found):
         if detaching:
-            return Next(lease_cycle.Act.AGAIN, detaching,
-                        why='is being put back')
-        return Next(lease_cycle.Act.MANAGE, phase=handovers.Phase.MANAGED,
-                    why='is taken out of use to be cleaned')
+            return Next(lease_cycle.Act.AGAIN, 'is being put back',
+                        corrections=detaching)
+        return Next(lease_cycle.Act.MANAGE,
+                    'is taken out of use to be cleaned',
+                    phase=handovers.Phase.MANAGED)
     if found:
-        return Next(lease_cycle.Act.AGAIN, found, why='is being put back')
+        return Next(lease_cycle.Act.AGAIN, 'is being put back',
+                    corrections=found)
     return Next(lease_cycle.Act.RELEASE)
 
 
@@ -189,11 +183,11 @@ def _failed(handover: handovers.Handover,
     failed = node.provision_state == node_condition.CLEAN_FAILED
     if handover.phase in _NOT_CLEANED and node_condition.manages(
             node) and (failed or _made_unavailable(handover)):
-        return Next(lease_cycle.Act.MANAGE, phase=handovers.Phase.MANAGED,
-                    why=node_condition.in_state(node))
+        return Next(lease_cycle.Act.MANAGE, node_condition.in_state(node),
+                    phase=handovers.Phase.MANAGED)
     if failed:
-        return Next(lease_cycle.Act.WAIT, phase=handovers.Phase.FAILED,
-                    why=node_condition.in_state(node), flag=True)
+        return Next(lease_cycle.Act.WAIT, node_condition.in_state(node),
+                    flag=True, phase=handovers.Phase.FAILED)
     return Next(lease_cycle.Act.RELEASE)
 
 

@@ -62,12 +62,10 @@ def tasks(lease: leases.Lease, now: datetime.datetime) -> tuple[Task, ...]:
     if lease.status in (leases.LeaseStatus.TERMINATED,
                         leases.LeaseStatus.ERROR):
         return ()
-    ending = any(booking.state is leases.BookingState.ENDING
-                 for booking in lease.bookings)
+    ending = any(booking.ending for booking in lease.bookings)
     if lease.status.over or lease.end <= now:
-        if not lease.status.over or any(
-                booking.state is not leases.BookingState.ENDING
-                for booking in lease.bookings):
+        if not lease.status.over or not all(
+                booking.ending for booking in lease.bookings):
             return (Task.CLOSE,)
         return (Task.TAKE_BACK,) if ending else (Task.FINISH,)
     todo = []

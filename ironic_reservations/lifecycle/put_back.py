@@ -208,12 +208,10 @@ def _settings(lent: handovers.Document, acts: Collection[str],
               now: handovers.Document) -> Iterator[correction.Found]:
     """Return the requests that restore settings that are not fields."""
     before, after = lent.node, now.node
-    for act, name, path in (
-            ('boot_mode', 'boot_mode', 'states/boot_mode'),
-            ('secure_boot', 'secure_boot', 'states/secure_boot')):
-        if act in acts and before.get(name) != after.get(name):
-            yield (_Correction(name, 'PUT', path, {'target': before[name]},
-                               later=True)
+    for name in ('boot_mode', 'secure_boot'):
+        if name in acts and before.get(name) != after.get(name):
+            yield (_Correction(name, 'PUT', f'states/{name}',
+                               {'target': before[name]}, later=True)
                    if before.get(name) is not None else
                    _Unknown(f'its {name} from before the lease is not known'))
     if 'traits' in acts and (set(before.get('traits') or ())

@@ -122,6 +122,11 @@ class NodeBooking:
         return (self.state is not BookingState.PLANNED
                 or self.lessee is not None)
 
+    @property
+    def ending(self) -> bool:
+        """Whether its node is being released."""
+        return self.state is BookingState.ENDING
+
     @functools.cached_property
     def window(self) -> tuple[int, int]:
         """The instants at which the booking starts and ends."""
@@ -137,7 +142,7 @@ class NodeBooking:
 
     def over(self, now: datetime.datetime) -> bool:
         """Return whether the lease has no claim to the node any more."""
-        return self.state is BookingState.ENDING or self.ends_at <= now
+        return self.ending or self.ends_at <= now
 
     def to_come(self, now: datetime.datetime) -> bool:
         """Return whether the booking is in the future."""
@@ -321,6 +326,19 @@ class NamedLease:
     status: LeaseStatus
     degraded: bool
     user_id: str | None = None
+
+
+def ending(lease: Lease, now: datetime.datetime) -> Lease:
+    """Return a lease whose bookings end now.
+
+    A booking that has not begun is gone.
+    """
+    return dataclasses.replace(lease, reservations=tuple(
+        dataclasses.replace(each, bookings=tuple(
+            row if row.ending else dataclasses.replace(
+                row, state=BookingState.ENDING, ends_at=min(row.ends_at, now))
+            for row in each.bookings if row.begun))
+        for each in lease.reservations))
 
 
 def with_flavors(lease: Lease) -> Lease:

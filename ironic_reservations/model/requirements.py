@@ -155,6 +155,16 @@ def parse(hypervisor_properties: str, resource_properties: str,
                        need, len(terms))
 
 
+def of(each: leases.LeaseReservation
+       | leases.LeaseReservationRequest) -> Requirement:
+    """Return the requirement that the hosts of a reservation have to meet.
+
+    :raises ValueError: as :func:`parse`.
+    """
+    return parse(each.hypervisor_properties, each.resource_properties,
+                 None if each.instances is None else each.instances.need)
+
+
 def admitted_classes(hypervisor_properties: str, resource_properties: str,
                      classes: Iterable[str]) -> frozenset[str]:
     """Return the resource classes of hosts that could match both texts.

@@ -71,9 +71,14 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
     holders = [] if judged is None else [judged]
     parts = handovers.parts_of(acts)
     token = str(uuid_module.uuid4())
-    enrolled_at = functools.cache(
-        functools.partial(_enrolled_at, engine, node_uuid))
-    read = functools.cache(functools.partial(_read, engine, node_uuid))
+
+    @functools.cache
+    def enrolled_at() -> str | None:
+        return _ironic(engine, node_uuid).enrolled_at(node_uuid)
+
+    @functools.cache
+    def read(missing: frozenset[str]) -> handovers.Document | None:
+        return _ironic(engine, node_uuid).document(node_uuid, missing)
 
     def as_lent(known: handovers.Handover) -> handovers.Handover:
         if (known.document is None or handovers.DEPLOYING.issuperset(acts)
@@ -90,13 +95,9 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
         settles_at = now + datetime.timedelta(seconds=within)
         with engine.database.snapshot() as connection:
             nodes = seen.read(connection, (node_uuid,))
-            view = db_host_views.read(
-                connection, (node_uuid,), now, now)[node_uuid]
-            before = db_handovers.read(connection, (node_uuid,)).get(
-                node_uuid)
-        reserved = view.reservation
-        booking = view.lease
-        holder = view.holder
+            view = db_host_views.read_one(connection, node_uuid, now, now)
+            before = db_handovers.read_one(connection, node_uuid)
+        reserved, booking, holder = view.reservation, view.lease, view.holder
         if holder is None:
             if view.being_put_back or held:
                 # NOTE: the end has read the acts by now.
@@ -162,15 +163,6 @@ def _with_parts(known: handovers.Handover, parts: frozenset[str],
     return dataclasses.replace(known, document=dataclasses.replace(
         document, parts={**document.parts, **(
             {} if shown is None else shown.parts)}))
-
-
-def _enrolled_at(engine: Engine, node_uuid: str) -> str | None:
-    return _ironic(engine, node_uuid).enrolled_at(node_uuid)
-
-
-def _read(engine: Engine, node_uuid: str,
-          parts: frozenset[str]) -> handovers.Document | None:
-    return _ironic(engine, node_uuid).document(node_uuid, parts)
 
 
 def _ironic(engine: Engine, node_uuid: str) -> ironic_client.Ironic:
@@ -253,7 +245,7 @@ def _write_row(engine: Engine, before: handovers.Handover,
 
 def _read_row(engine: Engine, node_uuid: str) -> handovers.Handover | None:
     with engine.database.read() as connection:
-        return db_handovers.read(connection, (node_uuid,)).get(node_uuid)
+        return db_handovers.read_one(connection, node_uuid)
 
 
 def _check_late(engine: Engine, written: handovers.Handover) -> None:

@@ -38,11 +38,9 @@ from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import host_views as db_host_views
-from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.engine import announce
 from ironic_reservations.engine import change
 from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
@@ -50,6 +48,7 @@ from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.in_flight import refusal_messages
 from ironic_reservations.engine.reservations import displacement
+from ironic_reservations.engine.reservations import plan as reservation_plan
 from ironic_reservations.lifecycle import admit as planner_admit
 from ironic_reservations.lifecycle import lifecycle
 from ironic_reservations.model import host_view
@@ -145,12 +144,13 @@ def admit(
         deadline = send_deadline(engine)
         now = engine.clock()
         with engine.database.read() as connection:
-            node = db_nodes.read_nodes(
-                connection, (node_uuid,), with_traits=False).get(node_uuid)
-            view = db_host_views.read(connection, (node_uuid,), now,
-                                      windows=True)[node_uuid]
-            needed = required or act is planner_admit.Act.USE and (
-                _closed(engine, connection, node_uuid))
+            node = db_nodes.read_node(connection, node_uuid)
+            view = db_host_views.read_one(connection, node_uuid, now,
+                                          windows=True)
+            needed = required or act is planner_admit.Act.USE and bool(
+                reservation_plan.closed(
+                    engine, connection, reservation_plan.Need(bare=True),
+                    (node_uuid,)))
         claim = shown_claim
         verdict = planner_admit.admit(claim, view, needed, act)
         if (verdict is planner_admit.Verdict.PROOF_REQUIRED
@@ -170,8 +170,7 @@ def admit(
         if verdict is planner_admit.Verdict.LEASE_PROVEN:
             assert node is not None and view.lease is not None
             ident = view.lease.reservation_id
-            return begin(engine, node, None, None, now, deadline,
-                         view.next_change,
+            return begin(engine, node, now, deadline, view.next_change,
                          starting=unbound(view.bookings, ident),
                          lease_reservation_id=ident,
                          uses=act is planner_admit.Act.USE,
@@ -185,8 +184,8 @@ def admit(
         # its facts.
         return begin(engine, node or mirrored_node.Node(node_uuid,
                                                         provision_state=None),
-                     view.row if proven else None, None, now, deadline,
-                     view.next_change, void=None if proven else view.row,
+                     now, deadline, view.next_change,
+                     shown=view.row if proven else None, void=view.void,
                      room=room, holder=view.holder if proven else None)
     return let_through(engine, plan)
 
@@ -208,13 +207,6 @@ def let_through(engine: Engine,
             'while this request was being admitted, so it was not sent to '
             'Ironic, and nothing was done. The node may look busy for some '
             'minutes; try again later.') from exc
-
-
-def _closed(engine: Engine, connection: sa.Connection,
-            node_uuid: str) -> bool:
-    """Return whether only a promise allows the use of a node."""
-    return (engine.conf.leases.without_reservation == 'require'
-            and bool(db_hosts.read_node_uuids(connection, (node_uuid,))))
 
 
 def unbound(promised: Iterable[leases.NodeBooking],
@@ -245,59 +237,54 @@ def make_room(engine: Engine, node: mirrored_node.Node,
     return room
 
 
-def begin(engine: Engine, node: mirrored_node.Node,
-          shown: node_reservation.Reservation | None,
-          instance_uuid: str | None, now: datetime.datetime, deadline: float,
-          wrong_from: datetime.datetime | None,
+def begin(engine: Engine, node: mirrored_node.Node, now: datetime.datetime,
+          deadline: float, wrong_from: datetime.datetime | None, *,
+          shown: node_reservation.Reservation | None = None,
           void: node_reservation.Reservation | None = None,
           confirmed: bool = False,
           room: displacement.Displacement | None = None,
           starting: Collection[leases.NodeBooking] = (),
           lease_reservation_id: str | None = None,
-          act: str | None = None, uses: bool = False,
-          holder: str | None = None) -> change.Planned[InFlightRequest]:
+          instance_uuid: str | None = None, act: str | None = None,
+          uses: bool = False, holder: str | None = None
+          ) -> change.Planned[InFlightRequest]:
     """Return a request that is let through, and the change that does so.
 
     :param node: the node as the decision saw it.
-    :param shown: the reservation that was shown.
-    :param instance_uuid: the uuid of an allocation.
     :param now: the time of the decision.
     :param deadline: see :class:`InFlightRequest`.
     :param wrong_from: the instant from which the decision may be wrong.
-    :param void: an ended reservation of the node; it stays if its node has to
-        be put back.
+    :param shown: the reservation that was shown.
+    :param void: a reservation of the node that is over.
     :param confirmed: whether the node was read from Ironic.
     :param room: the moves of leases that were promised the node.
     :param starting: bookings that this first use binds.
+    :param instance_uuid: the uuid of an allocation.
     :param act: :data:`.in_flight.CHANGE` for a change that uses no node.
     :param uses: see :class:`InFlightRequest`.
     :param holder: see :class:`InFlightRequest`.
     """
     token = str(uuid_module.uuid4())
-    first = (shown is not None
-             and shown.state is node_reservation.State.RESERVED)
+    writes = []
+    if void is not None:
+        # A late renewal must not revive it.
+        writes.append(change.expired(void))
+    first = False
+    if shown is not None and shown.state is node_reservation.State.RESERVED:
+        # The reservation must not expire during the request.
+        first = True
+        writes.append(change.Write(shown, dataclasses.replace(
+            shown, state=node_reservation.State.STARTING, updated_at=now),
+            change.Cause.USED))
     through = InFlightRequest(
         token, node.uuid, deadline, None if shown is None else shown.uuid,
         first, lease_reservation_id, instance_uuid, uses, holder)
-    rests_on = seen.picked(node, confirmed)
-    opening = change.Change(
-        now, (difference.Difference(rests_on) if room is None
-              else room.beside(rests_on)),
-        # A late renewal must not revive a reservation that is void for this
-        # request.
-        [*([] if void is None or void.live(now) else [change.Write(
-            void, None, change.Cause.OVER, reason=announce.EXPIRED)]),
-         # The reservation must not expire during the request.
-         *([] if shown is None or not first else [change.Write(
-             shown, dataclasses.replace(
-                 shown, state=node_reservation.State.STARTING,
-                 updated_at=now), change.Cause.USED)])],
-        None if room is None else room.snapshot, opaque=True,
+    opening = displacement.change_with(
+        now, seen.picked(node, confirmed), room, writes=writes, opaque=True,
         let_through=(node.uuid, token) if act is None else None,
         statements=[functools.partial(
             _write, through=through, starting=starting, now=now,
-            until=now + datetime.timedelta(
-                seconds=engine.conf.guard.in_flight_timeout), act=act)])
+            until=answered_by(engine, now), act=act)])
     opening.wrong_from(wrong_from)
     return change.Planned(through, opening)
 
@@ -319,16 +306,19 @@ def _write(connection: sa.Connection, through: InFlightRequest,
     if act is not None:
         db_in_flight.insert(connection, *row, act=act)
     elif not db_in_flight.insert_use(connection, *row):
-        raise _being_freed(through.node_uuid)
+        # A late request that undeploys the node for its last user would do so
+        # to the next one.
+        raise errors.Contention(
+            f'Node {through.node_uuid} is being changed or taken back at this '
+            'moment, or a request that does so has had no answer yet. It '
+            'could hit what is deployed there now. Nothing was changed; try '
+            'again in a minute.')
 
 
-def _being_freed(node_uuid: str) -> errors.Contention:
-    # A late request that undeploys the node for its last user would do so to
-    # the next one.
-    return errors.Contention(
-        f'Node {node_uuid} is being changed or taken back at this moment, or '
-        'a request that does so has had no answer yet. It could hit what is '
-        'deployed there now. Nothing was changed; try again in a minute.')
+def answered_by(engine: Engine, now: datetime.datetime) -> datetime.datetime:
+    """Return the latest time of the answer to a request that begins now."""
+    return now + datetime.timedelta(
+        seconds=engine.conf.guard.in_flight_timeout)
 
 
 def send_deadline(engine: Engine) -> float:
@@ -532,9 +522,7 @@ def _close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
     def plan() -> change.Planned[bool]:
         now = engine.clock()
         with engine.database.read() as connection:
-            known = db_nodes.read_nodes(
-                connection, (admitted.node_uuid,), with_traits=False
-            ).get(admitted.node_uuid)
+            known = db_nodes.read_node(connection, admitted.node_uuid)
             held = _shown_reservation(connection, admitted)
             after = None if held is None or gone else _settled(
                 admitted, held, succeeded, node)

@@ -102,10 +102,10 @@ def hold(engine: Engine, request: pick.NodeRequest,
                 f'The reservation {proof} does not exist, has expired, or is '
                 'not for one of the candidate nodes. Make a new reservation.')
         _check_power(request, node, observer or engine.ironic)
-        room = admission.make_room(engine, node, view)
         return admission.begin(
-            engine, node, held, request.instance_uuid, now, deadline,
-            view.next_change, room=room)
+            engine, node, now, deadline, view.next_change, shown=held,
+            room=admission.make_room(engine, node, view),
+            instance_uuid=request.instance_uuid)
     return admission.let_through(engine, plan_one)
 
 
@@ -154,9 +154,9 @@ def _hold_any(
     void = next((row for row in choice.view.related if not row.live(now)
                  and row.node_uuid == choice.node.uuid), None)
     return admission.begin(
-        engine, choice.node, None, request.instance_uuid, now, deadline,
-        choice.free_until, void,
-        choice.view.confirmed, choice.room)
+        engine, choice.node, now, deadline, choice.free_until, void=void,
+        confirmed=choice.view.confirmed, room=choice.room,
+        instance_uuid=request.instance_uuid)
 
 
 def _hold_leased(
@@ -189,10 +189,10 @@ def _hold_leased(
         raise db_connection.Conflict('the lease has ended meanwhile')
     ident = holders.lease.reservation_id
     return admission.begin(
-        engine, choice.node, None, request.instance_uuid, now, deadline,
-        holders.next_change, confirmed=choice.view.confirmed,
-        lease_reservation_id=ident,
-        starting=admission.unbound(holders.present, ident))
+        engine, choice.node, now, deadline, holders.next_change,
+        confirmed=choice.view.confirmed, lease_reservation_id=ident,
+        starting=admission.unbound(holders.present, ident),
+        instance_uuid=request.instance_uuid)
 
 
 def _proven(connection: sa.Connection, proof: str, now: datetime.datetime
@@ -207,9 +207,7 @@ def _proven(connection: sa.Connection, proof: str, now: datetime.datetime
     found = db_reservations.read_by_uuid(connection, proof)
     if found is None:
         return None, None
-    uuid = found.node_uuid
-    node = db_nodes.read_nodes(connection, (uuid,),
-                               with_traits=False).get(uuid)
-    view = db_host_views.read(connection, (uuid,), now)[uuid]
+    node = db_nodes.read_node(connection, found.node_uuid)
+    view = db_host_views.read_one(connection, found.node_uuid, now)
     return node, (view if view.row is not None and view.row.uuid == proof
                   else None)

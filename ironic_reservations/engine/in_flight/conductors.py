@@ -20,6 +20,7 @@ due yet when it was asked.
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 
 from ironic_reservations import errors
@@ -32,15 +33,19 @@ from ironic_reservations.model import in_flight
 BETWEEN_CHECKS = 10.0
 
 
+@dataclasses.dataclass
 class Conductors:
-    """The conductors that were asked in one pass."""
+    """The conductors that were asked in one pass.
 
-    def __init__(self, engine: Engine, ironic: ironic_client.Ironic) -> None:
-        self._engine = engine
-        self._ironic = ironic
-        #: Why one is silent, and since when the other ones had no older calls.
-        self._silent: dict[str, str] = {}
-        self._answered: dict[str, datetime.datetime] = {}
+    :ivar _silent: why some are silent.
+    :ivar _answered: since when the other ones had no older calls.
+    """
+
+    _engine: Engine
+    _ironic: ironic_client.Ironic
+    _silent: dict[str, str] = dataclasses.field(default_factory=dict)
+    _answered: dict[str, datetime.datetime] = dataclasses.field(
+        default_factory=dict)
 
     def ask(self, row: in_flight.InFlight, conductor: str | None,
             now: datetime.datetime) -> str | None:

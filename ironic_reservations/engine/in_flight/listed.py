@@ -85,8 +85,8 @@ class Listed:
             if silent is not None:
                 done[many[uuid].id] = silent
         if done:
-            self._write_seen([(row, None) for row in many.values()
-                              if row.id in done])
+            self.write_seen([(row, None) for row in many.values()
+                             if row.id in done])
             # Others may take these nodes over.
             self._homes = {}
         if len(done) == len(many):
@@ -140,13 +140,14 @@ class Listed:
                 admission.settle_lost(self._engine, idle, asked_at)
                 LOG.info('The outcomes of the requests of a lost history for '
                          '%d nodes are known now', len(idle))
-            self._write_seen(others)
+            self.write_seen(others)
         except (db_connection.Conflict, errors.Contention) as exc:
             LOG.debug('%d nodes are looked at again: %s', len(found), exc)
         return waits
 
-    def _write_seen(self, seen: Sequence[tuple[in_flight.InFlight,
-                                               str | None]]) -> None:
+    def write_seen(self, seen: Sequence[tuple[in_flight.InFlight,
+                                              str | None]]) -> None:
+        """Write how Ironic shows the nodes of requests, where that differs."""
         changed = [(row, state) for row, state in seen if row.seen != state]
         for first in range(0, len(changed), _BATCH):
             with self._engine.database.write() as connection:

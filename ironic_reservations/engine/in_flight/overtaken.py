@@ -206,10 +206,9 @@ def _read(engine: Engine,
           admitted: admission.InFlightRequest) -> _Now | None:
     uuid = admitted.node_uuid
     with engine.database.snapshot() as connection:
-        node = db_nodes.read_nodes(
-            connection, (uuid,), with_traits=False).get(uuid)
+        node = db_nodes.read_node(connection, uuid)
         last = db_nodes.read_let_through(connection, uuid)
-        view = db_host_views.read(connection, (uuid,), engine.clock())[uuid]
+        view = db_host_views.read_one(connection, uuid, engine.clock())
     return None if node is None else _Now(node, view, last == admitted.token)
 
 

@@ -44,10 +44,9 @@ def check(engine: Engine, node_uuid: str, act: in_flight.Act,
     elif maintained:
         now = engine.clock()
         with engine.database.read() as connection:
-            there = db_host_views.read(connection, (node_uuid,), now, now,
-                                       windows=True)[node_uuid].windows
-            handover = db_handovers.read(
-                connection, (node_uuid,)).get(node_uuid)
+            there = db_host_views.read_one(connection, node_uuid, now, now,
+                                           windows=True).windows
+            handover = db_handovers.read_one(connection, node_uuid)
         if handover is not None and handover.maintains(reason):
             return
         if any(each.late(now) and node_window.is_marked(

@@ -86,9 +86,9 @@ def read_view(engine: Engine,
     begun = engine.timer()
     now = engine.clock()
     with engine.database.read() as connection:
-        view = db_host_views.read(
-            connection, (node_uuid,), now, now + datetime.timedelta(
-                seconds=FRESH + _APART))[node_uuid]
+        view = db_host_views.read_one(
+            connection, node_uuid, now,
+            now + datetime.timedelta(seconds=FRESH + _APART))
     return view, min(begun + FRESH, _until_change(view, begun))
 
 
@@ -104,8 +104,7 @@ def read_ancestors(engine: Engine, node_uuid: str) -> list[str]:
     with engine.database.read() as connection:
         while upper is not None and upper not in found:
             found.append(upper)
-            node = db_nodes.read_nodes(connection, (upper,),
-                                       with_traits=False).get(upper)
+            node = db_nodes.read_node(connection, upper)
             upper = None if node is None else node.parent_node
     return found
 
@@ -142,20 +141,19 @@ def keep(engine: Engine, node_uuid: str,
         deadline = admission.send_deadline(engine)
         now = engine.clock()
         with engine.database.read() as connection:
-            node = db_nodes.read_nodes(
-                connection, (node_uuid,), with_traits=False).get(node_uuid)
-            view = db_host_views.read(
-                connection, (node_uuid,), now, now + datetime.timedelta(
-                    seconds=deadline - begun + _APART))[node_uuid]
+            node = db_nodes.read_node(connection, node_uuid)
+            view = db_host_views.read_one(
+                connection, node_uuid, now,
+                now + datetime.timedelta(seconds=deadline - begun + _APART))
         if not asked.actor.administers:
             deadline = min(deadline, _until_change(view, begun))
         check(view, asked)
         # A node that is not mirrored yet has no holder.
         return admission.begin(
             engine,
-            node or mirrored_node.Node(node_uuid, provision_state=None), None,
-            None, now, deadline, view.next_change, view.void,
-            act=in_flight.CHANGE, holder=of(view, asked).holder)
+            node or mirrored_node.Node(node_uuid, provision_state=None), now,
+            deadline, view.next_change, void=view.void, act=in_flight.CHANGE,
+            holder=of(view, asked).holder)
     return admission.let_through(engine, plan)
 
 

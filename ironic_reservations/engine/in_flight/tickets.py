@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import dataclasses
-import datetime
 import threading
 import uuid as uuid_module
 
@@ -66,7 +65,7 @@ def issue(engine: Engine, lease_id: str, claimed_by: str,
     with engine.database.write() as connection:
         if not db_in_flight.insert_ticket(
                 connection, booking, lease_id, claimed_by, ticket.token,
-                act.value, _until(engine)):
+                act.value, admission.answered_by(engine, engine.clock())):
             raise db_connection.Conflict(
                 f'the lease {lease_id} or its booking of node '
                 f'{booking.node_uuid} has changed meanwhile')
@@ -81,13 +80,8 @@ def new(node_uuid: str, act: in_flight.Act) -> Ticket:
 def write(engine: Engine, ticket: Ticket, connection: sa.Connection) -> None:
     """Write a ticket for a node without a claim on a lease."""
     db_in_flight.insert(connection, ticket.node_uuid, ticket.token, None, None,
-                        _until(engine), in_flight.State.ISSUED,
-                        ticket.act.value)
-
-
-def _until(engine: Engine) -> datetime.datetime:
-    return engine.clock() + datetime.timedelta(
-        seconds=engine.conf.guard.in_flight_timeout)
+                        admission.answered_by(engine, engine.clock()),
+                        in_flight.State.ISSUED, ticket.act.value)
 
 
 def send(engine: Engine, ticket: Ticket,
@@ -160,8 +154,7 @@ def take(engine: Engine, token: str, node_uuid: str | None,
         with engine.database.write() as connection:
             return db_in_flight.take_ticket(
                 connection, token, node_uuid, act.value, now,
-                now + datetime.timedelta(
-                    seconds=engine.conf.guard.in_flight_timeout))
+                admission.answered_by(engine, now))
     if node_uuid is None or not retry.until_committed(attempt):
         raise errors.TicketInvalid(
             f'The ticket in the header {ironic_client.TICKET_HEADER} is '

@@ -141,7 +141,7 @@ class Uncertain:
         silent = self._conductors.ask(
             row, self._ironic.conductor_of(row.node_uuid), now)
         if silent is not None:
-            self._write_seen(row, None)
+            self._listed.write_seen([(row, None)])
             return silent
         shown = self._ironic.settled(row.node_uuid)
         if shown is None:
@@ -150,7 +150,7 @@ class Uncertain:
         seen = in_flight.shown(node, locked)
         if seen is not None and seen == row.seen:
             return self._settle(row, node, now)
-        self._write_seen(row, seen)
+        self._listed.write_seen([(row, seen)])
         return None if seen is not None else in_flight.at_work(node)
 
     def _settle(self, row: in_flight.InFlight,
@@ -162,9 +162,3 @@ class Uncertain:
                      'is %s', row.node_uuid,
                      'gone' if node is None else node.provision_state)
         return None
-
-    def _write_seen(self, row: in_flight.InFlight, seen: str | None) -> None:
-        if seen != row.seen:
-            with self._engine.database.write() as connection:
-                db_in_flight.write_seen(connection, row, seen,
-                                       self._engine.clock())

@@ -78,6 +78,16 @@ class Outcome:
     polled: bool = False
     unsure: bool = False
 
+    def after(self, earlier: Outcome) -> Outcome:
+        """Return this outcome with the obstacles of earlier steps."""
+        ends = [each for each in (earlier.until, self.until)
+                if each is not None]
+        return dataclasses.replace(
+            self, waits=(*earlier.waits, *self.waits),
+            until=min(ends, default=None),
+            polled=earlier.polled or self.polled,
+            unsure=earlier.unsure or self.unsure)
+
 
 @dataclasses.dataclass(frozen=True)
 class Unready:
@@ -252,8 +262,7 @@ class Context:
     def read(self) -> leases.Lease | None:
         """Read the current state of the lease."""
         with self.engine.database.snapshot() as connection:
-            found = db_leases.read(connection, (self.lease_id,))
-        return found[0] if found else None
+            return db_leases.read_one(connection, self.lease_id)
 
     def commit(self, before: leases.Lease, after: leases.Lease | None,
                nodes: seen.Seen, now: datetime.datetime,

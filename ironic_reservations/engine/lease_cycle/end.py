@@ -76,13 +76,8 @@ def close(context: lease_context.Context,
     after = lease if lease.status is _DELETING else _closed(lease, now)
     with context.engine.database.read() as connection:
         nodes = seen.read_again(connection, lease.bookings)
-    ended = {booking: dataclasses.replace(
-        booking, state=leases.BookingState.ENDING,
-        ends_at=min(booking.ends_at, now))
-        if booking.begun else None for booking in lease.bookings
-        if booking.state is not leases.BookingState.ENDING}
     return lease_context.Outcome(True, lease=context.commit(
-        lease, lease_context.with_bookings(after, ended), nodes, now))
+        lease, leases.ending(after, now), nodes, now))
 
 
 def _closed(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
@@ -132,6 +127,12 @@ class _Progress:
         if until is not None:
             self.until = min(until, self.until or until)
 
+    def poll(self, node: mirrored_node.Node | None, uuid: str,
+             why: str) -> None:
+        """Add an obstacle on a node whose end the mirror does not show."""
+        self.polled = True
+        self.waits.append(lease_context.about(node, uuid, why))
+
 
 def reclaim(context: lease_context.Context,
             lease: leases.Lease) -> lease_context.Outcome:
@@ -155,8 +156,7 @@ def reclaim(context: lease_context.Context,
                if each.instances is not None and each.id in kept}
     for booking in context.in_turn([
             each for each in lease.bookings
-            if each.state is leases.BookingState.ENDING
-            and each.reservation_id not in waiting]):
+            if each.ending and each.reservation_id not in waiting]):
         mirrored = known.get(booking.node_uuid)
         if mirrored is not None and mirrored.compute:
             # Its share of the compute host has been withdrawn above.
@@ -165,15 +165,13 @@ def reclaim(context: lease_context.Context,
         if booking.node_uuid in busy:
             if busy[booking.node_uuid] > now:
                 found.wait(busy[booking.node_uuid])
+                found.poll(None, booking.node_uuid,
+                           'is being changed by a request under way')
             else:
                 found.unsure = True
-            found.polled = True
-            found.waits.append(lease_context.about(
-                None, booking.node_uuid,
-                'is being changed by a request under way'
-                if busy[booking.node_uuid] > now else
-                'may still be changed by a request whose outcome is not '
-                'known yet'))
+                found.poll(None, booking.node_uuid,
+                           'may still be changed by a request whose outcome '
+                           'is not known yet')
             continue
         node: mirrored_node.Node | None = None
         try:
@@ -187,17 +185,14 @@ def reclaim(context: lease_context.Context,
                      handed.get(booking.node_uuid), found,
                      lease.puts_back)
         except ironic_client.Refused as exc:
-            found.polled = True
-            found.waits.append(lease_context.about(node, booking.node_uuid,
-                                                   f'cannot be freed: {exc}'))
+            found.poll(node, booking.node_uuid, f'cannot be freed: {exc}')
         except errors.IronicUnavailable as exc:
-            found.polled = True
             if context.seems_down:
+                found.polled = True
                 found.waits.append(str(exc))
                 break
             # A dead conductor must not delay the nodes of other conductors.
-            found.waits.append(lease_context.about(
-                node, booking.node_uuid, f'cannot be freed: {exc}'))
+            found.poll(node, booking.node_uuid, f'cannot be freed: {exc}')
     after = lease
     if found.flag and lease.status.over and not lease.degraded:
         after = dataclasses.replace(lease, degraded=True, updated_at=now)
@@ -241,8 +236,7 @@ def _busy(context: lease_context.Context,
     afterwards, so Ironic shows the effect of earlier requests. Unused tickets
     of this lease become void.
     """
-    ending = {booking.node_uuid for booking in lease.bookings
-              if booking.state is leases.BookingState.ENDING}
+    ending = {each.node_uuid for each in lease.bookings if each.ending}
     with context.engine.database.read() as connection:
         busy = db_in_flight.read_busy(connection, ending)
     if not busy:
@@ -262,8 +256,7 @@ def _reclaim(context: lease_context.Context, booking: leases.NodeBooking,
     found.flag |= view.flag
     found.wait(view.until)
     if kept is not None:
-        found.polled = True
-        found.waits.append(lease_context.about(node, uuid, kept))
+        found.poll(node, uuid, kept)
     elif view.act is lease_cycle.Act.RELEASE:
         found.gone.append(booking)
         if node is not None:
@@ -298,8 +291,7 @@ def _next(context: lease_context.Context, booking: leases.NodeBooking,
             return view
         handover = lease_handover.begin(context.engine, booking)
         found.begun.append(booking)
-    step = lease_handover.next_step(context, booking, node, handover, view)
-    return lease_cycle.AtEnd(step.act, step.why, step.flag, step.until)
+    return lease_handover.next_step(context, booking, node, handover, view)
 
 
 def _restore_lessee(context: lease_context.Context,

@@ -57,8 +57,7 @@ def begin(engine: Engine, booking: leases.NodeBooking) -> handovers.Handover:
                            engine.clock())
     with engine.database.write() as connection:
         # The row of a reservation that is over may be left.
-        left = db_handovers.read(connection, (booking.node_uuid,)).get(
-            booking.node_uuid)
+        left = db_handovers.read_one(connection, booking.node_uuid)
         if left is not None and left.holder != booking.uuid:
             db_handovers.delete_of_node(connection, left)
         db_handovers.insert(connection, made)
@@ -78,12 +77,12 @@ def next_step(context: lease_context.Context, booking: leases.NodeBooking,
     """
     if handover.settles_at > context.engine.clock():
         return handover_steps.Next(
-            lease_cycle.Act.WAIT, why='may still be changed by a request of '
-            'its holder that is under way', until=handover.settles_at)
+            lease_cycle.Act.WAIT, 'may still be changed by a request of its '
+            'holder that is under way', until=handover.settles_at)
     if not handover.settled:
         return handover_steps.Next(
-            lease_cycle.Act.WAIT, why='may still be changed by a request of '
-            'its holder that got no answer', until=acted.ask(
+            lease_cycle.Act.WAIT, 'may still be changed by a request of its '
+            'holder that got no answer', until=acted.ask(
                 context.engine, context.ironic, handover))
     now = context.ironic.document(booking.node_uuid,
                                   handovers.parts_of(handover.acts))
@@ -149,19 +148,14 @@ def _send(context: lease_context.Context, booking: leases.NodeBooking,
         try:
             context.put_back(booking, each)
         except ironic_client.Refused as exc:
-            if exc.status == _CONFLICT and _is_locked(context, booking):
-                raise _Locked(exc.status, 'the node is locked') from exc
+            if exc.status == _CONFLICT:
+                shown = context.ironic.settled(booking.node_uuid)
+                if shown is None or shown[1]:
+                    raise _Locked(exc.status, 'the node is locked') from exc
             if is_last or exc.status != _CONFLICT:
                 raise
         else:
             return
-
-
-def _is_locked(context: lease_context.Context,
-               booking: leases.NodeBooking) -> bool:
-    """Return whether a node is locked, so that a refusal is not final."""
-    shown = context.ironic.settled(booking.node_uuid)
-    return shown is None or shown[1]
 
 
 def _write(engine: Engine, before: handovers.Handover,

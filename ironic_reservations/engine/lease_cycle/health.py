@@ -52,7 +52,7 @@ def check(engine: Engine) -> None:
     except errors.Contention as exc:
         LOG.info('Other nodes are looked for at the next pass: %s', exc)
     now = engine.clock()
-    snapshot = engine.snapshots.snapshot(engine.database, now)
+    snapshot = engine.snapshot(now)
     missing = _missing(snapshot)
     _wake_without_lessee(engine, snapshot.states, now)
     with engine.database.read() as connection:
@@ -68,8 +68,7 @@ def check(engine: Engine) -> None:
         found = db_leases.read(connection, wrong)
     # The snapshot is taken again after the leases have been read, since the
     # owner of a lease may just have got other nodes.
-    missing = _missing(engine.snapshots.snapshot(engine.database,
-                                                 engine.clock()))
+    missing = _missing(engine.snapshot(engine.clock()))
     for lease in found:
         if not lease.status.over:
             _flag(engine, lease, missing)
@@ -89,8 +88,7 @@ def reasons(engine: Engine, found: Iterable[leases.Lease]
                if lease.degraded and not lease.status.over]
     if not flagged:
         return {}
-    missing = _missing(engine.snapshots.snapshot(engine.database,
-                                                 engine.clock()))
+    missing = _missing(engine.snapshot(engine.clock()))
     sentences = {}
     for lease in flagged:
         why = lease_context.sentence(list(dict.fromkeys(
@@ -113,7 +111,7 @@ def _missing(snapshot: snapshots.Snapshot) -> dict[str, list[str]]:
 def _why(snapshot: snapshots.Snapshot, booking: leases.NodeBooking,
          wanted: requirements.Requirement) -> str:
     """Return the fault of the host of a booking, if any."""
-    number = snapshot.host_set.number(booking.node_uuid)
+    number = snapshot.number_of(booking)
     here = snapshot.host_state(number)
     sentences = lease_cycle.has(here.host.node, snapshot.suits(number, wanted))
     if sentences is None and not booking.begun:

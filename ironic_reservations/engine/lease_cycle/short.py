@@ -61,8 +61,7 @@ class ShortLeases:
             # Old states would use much memory.
             self._states, self._held = (), frozenset()
             return
-        snapshot = engine.snapshots.snapshot(engine.database, now,
-                                             compared=False)
+        snapshot = engine.snapshot(now, compared=False)
         free, held = self._changed_hosts(snapshot)
         woken = {each.lease_id for each in short
                  if free and _could_use(snapshot, each, free)}

@@ -94,12 +94,10 @@ class _Observed:
         A use that is over ends when the node has been put back, at an unknown
         time.
         """
-        ends = [(view.now, view.maintained_until)
-                for view in self.views.values()]
-        ends += [(view.now, view.reservation.expires_at)
-                 for view in self.views.values() if view.reservation]
-        return min((at for now, at in ends if at is not None and at > now),
-                   default=None)
+        return min((end for view in self.views.values() for end in (
+            view.maintained_until,
+            view.reservation.expires_at if view.reservation else None)
+            if end is not None and end > view.now), default=None)
 
     def suits(self, booking: leases.NodeBooking,
               node: mirrored_node.Node | None) -> bool:
@@ -163,14 +161,19 @@ def start(context: lease_context.Context,
                if each.instances is not None and each.id in unoffered}
     binding = [booking for booking in binding
                if booking.reservation_id not in waiting]
-    intents = {booking.id: (booking.project_id,
-                            _lessee(seen[booking.node_uuid]))
-               for booking in binding
-               if _needs_intent(booking, seen[booking.node_uuid])}
+    # A booking that was used before, and so is bound, is planned again until
+    # its lessee has been written; it never moves.
+    intents = {booking: dataclasses.replace(
+        booking, state=_PLANNED, lessee=booking.project_id,
+        lessee_before=_lessee(seen[booking.node_uuid]))
+        for booking in binding
+        if _needs_intent(booking, seen[booking.node_uuid])}
     written = lease
     if intents:
-        written = _write_intents(context, lease, observed, binding, intents,
-                                 now)
+        written = context.commit(
+            lease, lease_context.with_bookings(_starting(lease, now), intents),
+            observed.rests_on.only(
+                {booking.node_uuid for booking in intents}), now)
     refused = _write_lessees(context, written, binding, seen, views)
     refused.update({ident: each.why for ident, each in unheld.items()})
     given = [booking for booking in binding if booking.id not in refused]
@@ -211,9 +214,7 @@ def _observe(engine: Engine, lease: leases.Lease,
         nodes,
         {row.node_uuid: row.with_node(nodes[row.node_uuid])
          for row in hosts},
-        {booking.id: requirements.parse(
-            each.hypervisor_properties, each.resource_properties,
-            None if each.instances is None else each.instances.need)
+        {booking.id: requirements.of(each)
          for each in lease.reservations for booking in each.bookings}, views)
 
 
@@ -334,22 +335,6 @@ def _needs_intent(booking: leases.NodeBooking,
         != (booking.project_id, _lessee(node)))
 
 
-def _write_intents(context: lease_context.Context, lease: leases.Lease,
-                   observed: _Observed, binding: Sequence[leases.NodeBooking],
-                   intents: Mapping[int, tuple[str | None, str | None]],
-                   now: datetime.datetime) -> leases.Lease:
-    # A booking that was used before, and so is bound, is planned again until
-    # its lessee has been written; it never moves.
-    written = {booking: dataclasses.replace(
-        booking, state=_PLANNED, lessee=intents[booking.id][0],
-        lessee_before=intents[booking.id][1])
-        for booking in binding if booking.id in intents}
-    return context.commit(
-        lease, lease_context.with_bookings(_starting(lease, now), written),
-        observed.rests_on.only(
-            {booking.node_uuid for booking in written}), now)
-
-
 def _starting(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
     if lease.status is not leases.LeaseStatus.PENDING:
         return lease
@@ -384,7 +369,7 @@ def _write_lessees(context: lease_context.Context, lease: leases.Lease,
 def _commit(context: lease_context.Context, lease: leases.Lease,
             observed: _Observed, given: Sequence[leases.NodeBooking],
             views: Mapping[int, lease_cycle.AtStart],
-            intents: Collection[int], now: datetime.datetime,
+            intents: Collection[leases.NodeBooking], now: datetime.datetime,
             complete: bool, why: Sequence[str] = ()) -> leases.Lease:
     """Write the new state of the lease and of its bookings."""
     after = lease
@@ -401,7 +386,7 @@ def _commit(context: lease_context.Context, lease: leases.Lease,
         if rows[booking.id].state is _PLANNED}
     for booking in given:
         if (booking.lessee is None and booking.project_id is not None
-                and booking.id not in intents):
+                and booking not in intents):
             row = rows[booking.id]
             bound[row] = dataclasses.replace(
                 bound.get(row, row), lessee=booking.project_id,

@@ -20,7 +20,6 @@ before it crashed.
 from __future__ import annotations
 
 from collections.abc import Callable
-import dataclasses
 import datetime
 import logging
 import random
@@ -141,9 +140,7 @@ def sync(engine: Engine, claim: db_lease_work.Claim,
 def _round(context: lease_context.Context,
            lease: leases.Lease) -> lease_context.Outcome:
     """Take steps until one changes the lease."""
-    waits: list[str] = []
-    until: list[datetime.datetime] = []
-    polled = unsure = False
+    found = lease_context.Outcome()
     steps = [(each.value, _STEPS[each]) for each in (
         *lease_cycle.tasks(lease, context.engine.clock()),
         lease_cycle.Task.KEEP)]
@@ -164,15 +161,10 @@ def _round(context: lease_context.Context,
             outcome = lease_context.Outcome(waits=(
                 f'the step {name} failed ({type(exc).__name__}); the log of '
                 'the reconciler tells more',))
-        waits.extend(outcome.waits)
-        polled |= outcome.polled
-        unsure |= outcome.unsure
-        if outcome.until is not None:
-            until.append(outcome.until)
-        if outcome.changed:
+        found = outcome.after(found)
+        if found.changed:
             break
-    return dataclasses.replace(outcome, waits=tuple(waits), polled=polled,
-                               unsure=unsure, until=min(until, default=None))
+    return found
 
 
 def _release(context: lease_context.Context, claim: db_lease_work.Claim,

@@ -21,7 +21,6 @@ import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.engine import ceiling
-from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import snapshots
@@ -40,95 +39,70 @@ from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 
 
-@dataclasses.dataclass(frozen=True)
-class PreparedRequest:
-    """A request, with the values that are the same in all attempts.
-
-    :ivar request: the request.
-    :ivar ids: the id of each reservation of the lease.
-    :ivar requirements: the requirement of each reservation for its hosts.
-    :ivar allowed: the limits of the caller.
-    """
-
-    request: leases.LeaseRequest
-    ids: Sequence[str]
-    requirements: Sequence[requirements.Requirement]
-    allowed: limits.Limits
-
-
-@dataclasses.dataclass(frozen=True)
-class Place:
-    """The window and the hosts with which a lease can be promised.
-
-    :ivar snapshot: the snapshot on which it was
-        planned.
-    :ivar start: the start of the lease.
-    :ivar plan: the hosts of the lease, and the moves of other bookings.
-    :ivar slid: the leases whose dates change.
-    """
-
-    snapshot: snapshots.Snapshot
-    start: datetime.datetime
-    plan: plans.Plan
-    slid: Sequence[change.Write[leases.Lease]] = ()
-
-
+@dataclasses.dataclass
 class Admission:
-    """One attempt to find a place for a request, on one snapshot.
+    """One attempt to find room for a request, on one snapshot.
 
-    :param starts: the starts that the request allows.
-    :param project: the usage of its project, and how much more it may have.
-    :param outrun: uuids of nodes that other requests took during an earlier
+    :ivar _starts: the request, with the starts that it allows.
+    :ivar _allowed: the limits of the caller.
+    :ivar _ids: the id of each reservation of the lease.
+    :ivar _requirements: the requirement of each reservation for its hosts.
+    :ivar _project: the usage of its project, and how much more it may have.
+    :ivar _outrun: uuids of nodes that other requests took during an earlier
         attempt; other nodes are preferred.
     """
 
-    def __init__(self, engine: Engine, wanted: PreparedRequest,
-                 starts: Starts, snapshot: snapshots.Snapshot,
-                 project: ceiling.Ceiling,
-                 outrun: Collection[str]) -> None:
-        self._engine = engine
-        self._wanted = wanted
-        self._starts = starts
-        self._snapshot = snapshot
-        self._project = project
-        self._outrun = outrun
-        self._refused: Place | plans.Refusal
-        # If its dates are open, not all starts are tried at first.
-        self._proved = starts.fixed
+    _engine: Engine
+    _starts: Starts
+    _allowed: limits.Limits
+    _ids: Sequence[str]
+    _requirements: Sequence[requirements.Requirement]
+    _snapshot: snapshots.Snapshot
+    _project: ceiling.Ceiling
+    _outrun: Collection[str]
 
-    def plan(self, terms: ladder.Terms) -> Place | plans.Refusal:
+    def __post_init__(self) -> None:
+        self._refused: ladder.Room | plans.Refusal
+        # If its dates are open, not all starts are tried at first.
+        self._proved = self._starts.fixed
+
+    def plan(self, terms: ladder.Terms) -> ladder.Room | plans.Refusal:
         """Plan the request with the terms of a rung.
 
-        :returns: a place; or the reason why there is none at the earliest
+        :returns: the plan; or the reason why there is none at the earliest
             start.
         :raises LeaseLimit: there are free hosts, but the project may not have
             them.
         :raises Conflict: the snapshot is outdated, or a lease that would get
             other dates has changed since it was read.
         """
-        found: Place | plans.Refusal | None
+        found: ladder.Room | plans.Refusal | None
         if terms.others is not None:
             found = self._beside(terms.others)
         elif terms.latest_end is not None:
-            found = self._until(terms.latest_end)
+            # The request waits: its start is later than the requested ones.
+            start = self._earliest(
+                self._least(self._snapshot, self._starts.first),
+                terms.latest_end)
+            found = None if start is None else self._plan(start)
         else:
             found = self._refused = self._alone()
             if isinstance(found, plans.Refusal):
                 self._engine.snapshots.confirm(self._engine.database,
                                                self._snapshot)
-        return found if isinstance(found, Place) else self._refused
+        return found if isinstance(found, ladder.Room) else self._refused
 
-    def _alone(self) -> Place | plans.Refusal:
+    def _alone(self) -> ladder.Room | plans.Refusal:
         """Plan the request while all other leases keep their dates.
 
         :raises LeaseLimit: there are free hosts, but the project may not have
             them.
         """
-        request, starts = self._wanted.request, self._starts
-        first = starts.first
+        starts = self._starts
+        request, first = starts.request, starts.first
         if request.flexible is None or self._project.permits(starts.at(first)):
             found = self._plan(first)
-            if starts.fixed or isinstance(found, Place):
+            if starts.fixed or isinstance(found, ladder.Room):
                 return found
         least = self._least(self._snapshot, first)
         start = self._earliest(least, starts.at(starts.last).end)
@@ -141,14 +115,13 @@ class Admission:
             # this raises it.
             self._project.maximums(request.reservations, first,
                                    starts.at(first).end)
-        return self._place(first, outcome)
+        return self._room(first, outcome)
 
-    def _beside(self, others: ladder.Others) -> Place | None:
+    def _beside(self, others: ladder.Others) -> ladder.Room | None:
         """Plan the request with other dates for some leases."""
-        engine, wanted, starts = self._engine, self._wanted, self._starts
-        snapshot = engine.snapshots.snapshot(
-            engine.database, self._snapshot.now,
-            [*wanted.requirements, *others.wanted.values()])
+        starts = self._starts
+        snapshot = self._engine.snapshot(self._snapshot.now, [
+            *self._requirements, *others.wanted.values()])
 
         def held(start: int) -> list[allowance.Held]:
             begin = instants.moment(start)
@@ -157,28 +130,20 @@ class Admission:
         # How much the project may have beyond the least depends on where its
         # own leases slide to.
         demands = (self._least(snapshot, starts.first)
-                   if wanted.allowed.counted else self._most(snapshot))
+                   if self._allowed.counted else self._most(snapshot))
         room = others.find_room(
             snapshot, snapshot.timeline, demands, ladder.RoomRequest(
-                wanted.request.project_id, wanted.allowed,
+                starts.request.project_id, self._allowed,
                 None if starts.fixed else instants.instant(starts.last), held,
                 lambda project, start: project.permits(
                     starts.at(instants.moment(start)))))
         if isinstance(room, bool):
             self._proved = room
             return None
-        return Place(room.snapshot, self._start(instants.moment(room.start)),
-                     room.plan, room.writes)
-
-    def _until(self, latest_end: datetime.datetime
-               ) -> Place | plans.Refusal | None:
-        """Plan the request at a start later than the requested starts."""
-        start = self._earliest(self._least(self._snapshot, self._starts.first),
-                               latest_end)
-        return None if start is None else self._plan(start)
+        return room
 
     def refusal(self, refused: plans.Refusal) -> errors.LeaseRefused:
-        """Return the error for a request for which there is no place.
+        """Return the error for a request for which there is no room.
 
         :param refused: the reason at the earliest start.
         """
@@ -189,8 +154,7 @@ class Admission:
         refusal = refusal_messages.refusal(
             self._snapshot, starts.at(starts.first),
             self._most(self._snapshot), refused,
-            request_checks.latest_end(self._wanted.allowed,
-                                      self._snapshot.now),
+            request_checks.latest_end(self._allowed, self._snapshot.now),
             self._project)
         if starts.fixed:
             return refusal
@@ -199,19 +163,19 @@ class Admission:
             f'{time_text.moment(starts.last)} was found. For the first of '
             f'them: {refusal}', **refusal.details)
 
-    def _place(self, start: datetime.datetime,
-               outcome: plans.Plan | plans.Refusal) -> Place | plans.Refusal:
-        if isinstance(outcome, plans.Refusal):
-            return outcome
-        return Place(self._snapshot, self._start(start), outcome)
+    def _room(self, start: datetime.datetime,
+              outcome: plans.Plan | plans.Refusal
+              ) -> ladder.Room | plans.Refusal:
+        return outcome if isinstance(outcome, plans.Refusal) else ladder.Room(
+            self._snapshot, instants.instant(start), outcome)
 
-    def _start(self, planned: datetime.datetime) -> datetime.datetime:
-        """Return the start that a lease is given.
+    def start_in(self, room: ladder.Room) -> datetime.datetime:
+        """Return the start that the lease is given.
 
         A lease that is to start at once keeps the requested start, which
         may be seconds before the time of the plan.
         """
-        first = self._starts.first
+        first, planned = self._starts.first, instants.moment(room.start)
         return first if planned <= max(first, self._snapshot.now) else planned
 
     def _earliest(self, least: Sequence[bookings.Demand],
@@ -221,10 +185,10 @@ class Admission:
             self._snapshot.timeline, least, latest_end,
             lambda start: self._project.permits(self._starts.at(start)))
 
-    def _plan(self, start: datetime.datetime) -> Place | plans.Refusal:
+    def _plan(self, start: datetime.datetime) -> ladder.Room | plans.Refusal:
         """Plan for one start, with as many hosts as the project may have."""
         asked = self._starts.at(start)
-        return self._place(start, planning.plan(
+        return self._room(start, planning.plan(
             self._snapshot.timeline, self._demands(
                 self._snapshot, asked, start, self._project.maximums(
                     asked.reservations, start, asked.end)),
@@ -234,7 +198,7 @@ class Admission:
                start: datetime.datetime) -> list[bookings.Demand]:
         """Return demands for the least number of hosts."""
         return self._demands(snapshot, self._starts.at(start), start, [
-            requested.least for requested in self._wanted.request.reservations
+            requested.least for requested in self._starts.request.reservations
         ])
 
     def _most(self, snapshot: snapshots.Snapshot) -> list[bookings.Demand]:
@@ -243,8 +207,8 @@ class Admission:
         If the dates are open, the limits depend on the start, so only the
         minimum is known to be allowed.
         """
-        request, first = self._wanted.request, self._starts.first
-        if request.flexible is not None:
+        first = self._starts.first
+        if self._starts.request.flexible is not None:
             return self._least(snapshot, first)
         asked = self._starts.at(first)
         return self._demands(snapshot, asked, first, self._project.maximums(
@@ -259,14 +223,14 @@ class Admission:
         if self._outrun:
             preferred = (preferred or snapshot.usable
                          ) & ~snapshot.host_set.mask(self._outrun)
-        margin = self._engine.conf.leases.cleaning_time * instants.SECOND
         return [snapshot.limited(lease_demands.of(
             each, instants.instant(begin), instants.instant(asked.end),
-            requested.least, most, snapshot.eligible(requirement), margin,
-            preferred, requested.instances), asked.project_id)
+            requested.least, most, snapshot.eligible(requirement),
+            snapshot.margin, preferred, requested.instances),
+            asked.project_id)
             for each, requested, most, requirement in zip(
-                self._wanted.ids, asked.reservations, maximums,
-                self._wanted.requirements, strict=True)]
+                self._ids, asked.reservations, maximums, self._requirements,
+                strict=True)]
 
 
 @dataclasses.dataclass(frozen=True)

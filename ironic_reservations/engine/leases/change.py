@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 
 from ironic_reservations import errors
@@ -101,26 +102,25 @@ def _change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
         raise
 
 
+@dataclasses.dataclass
 class _Request:
     """A change, and its memory between attempts.
 
-    :param rungs: the ladder of the change, on which offers are planned, too.
+    :ivar _ladder: the ladder of the change, on which offers are planned, too.
     """
 
-    def __init__(self, engine: Engine, lease_id: str,
-                 changes: leases.LeaseChange, project_id: str | None,
-                 rungs: ladder.Ladder, allowed: limits.Limits,
-                 key: earlier.Key | None,
-                 permitted: leases.Lease | None) -> None:
-        self._as_permitted = self._permitted = self._before = permitted
-        self._key = key
-        self._known = earlier.Earlier()
-        self._engine = engine
-        self._lease_id = lease_id
-        self._changes = changes
-        self._project_id = project_id
-        self._allowed = allowed
-        self._ladder = rungs
+    _engine: Engine
+    _lease_id: str
+    _changes: leases.LeaseChange
+    _project_id: str | None
+    _ladder: ladder.Ladder
+    _allowed: limits.Limits
+    _key: earlier.Key | None
+    _permitted: leases.Lease | None
+    _known: earlier.Earlier = earlier.Earlier()
+
+    def __post_init__(self) -> None:
+        self._as_permitted = self._before = self._permitted
 
     def plan(self) -> change_module.Planned[_Changed]:
         """Read the lease, and plan it with its new terms."""
@@ -195,7 +195,7 @@ class _Request:
             return
         # No commit shows that it is outdated.
         with self._engine.database.snapshot() as connection:
-            if db_leases.read(connection, (lease.id,)) != [lease]:
+            if db_leases.read_one(connection, lease.id) != lease:
                 raise db_connection.Conflict(
                     f'lease {lease.id} has changed') from refusal
 

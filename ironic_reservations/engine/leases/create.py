@@ -108,15 +108,23 @@ def _known(engine: Engine, key: earlier.Key | None) -> earlier.Earlier:
         return earlier.read(engine, connection, key, engine.clock())
 
 
+@dataclasses.dataclass
 class _Request:
     """A request, and its memory between attempts.
 
-    :param rungs: the ladder of the request, on which offers are planned, too.
+    :ivar _ladder: the ladder of the request, on which offers are planned, too.
     """
 
-    def __init__(self, engine: Engine, request: leases.LeaseRequest,
-                 allowed: limits.Limits, key: earlier.Key | None,
-                 rungs: ladder.Ladder) -> None:
+    _engine: Engine
+    _request: leases.LeaseRequest
+    _allowed: limits.Limits
+    _key: earlier.Key | None
+    _ladder: ladder.Ladder
+    _known: earlier.Earlier = earlier.Earlier()
+    _outrun: set[str] = dataclasses.field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        request = self._request
         if not request.reservations:
             raise errors.InvalidValue(
                 'The lease has no reservations. Send at least one.')
@@ -124,25 +132,16 @@ class _Request:
             request_checks.check_amounts(requested.least, requested.most,
                                          requested.resource_type,
                                          requested.instances)
-        requirements = [*map(request_checks.requirement_of,
-                             request.reservations)]
-        request_checks.check_comparisons(requirements)
-        self._engine = engine
-        self._request = request
-        self._allowed = allowed
-        self._ladder = rungs
-        self._key = key
-        self._known = earlier.Earlier()
-        self._wanted = admission.PreparedRequest(request, (), requirements,
-                                                 allowed)
-        self._outrun: set[str] = set()
+        self._requirements = [*map(request_checks.requirement_of,
+                                   request.reservations)]
+        request_checks.check_comparisons(self._requirements)
         self.rename()
 
     def rename(self) -> None:
         """Choose the ids of the lease and of its reservations."""
         self._lease_id = str(uuid_module.uuid4())
-        self._wanted = dataclasses.replace(self._wanted, ids=[
-            str(uuid_module.uuid4()) for _ in self._request.reservations])
+        self._ids = [str(uuid_module.uuid4())
+                     for _ in self._request.reservations]
 
     def plan(self) -> change.Planned[_Made]:
         """Plan the lease, and the moves of bookings that make room for it."""
@@ -157,25 +156,25 @@ class _Request:
             return change.Planned((served, None))
         starts = admission.starts_of(request, self._allowed, now)
         project = self._check(starts, now)
-        snapshot = engine.snapshots.snapshot(
-            engine.database, now, self._wanted.requirements,
-            compared=self._ladder.is_compared())
-        search = admission.Admission(engine, self._wanted, starts, snapshot,
-                                     project, self._outrun)
-        place = self._ladder.climb(
-            search.plan, lambda found: isinstance(found, admission.Place),
+        snapshot = engine.snapshot(now, self._requirements,
+                                   self._ladder.is_compared())
+        search = admission.Admission(
+            engine, starts, self._allowed, self._ids, self._requirements,
+            snapshot, project, self._outrun)
+        room = self._ladder.climb(
+            search.plan, lambda found: isinstance(found, ladder.Room),
             lambda _: ladder.Asked(now, self._allowed, starts.first,
                                    starts.last, starts.at(starts.last).end,
                                    request.queue))
-        if isinstance(place, plans.Refusal):
-            raise search.refusal(place)
-        lease = self._lease(starts, place, now)
-        changes = difference.compare(place.snapshot, place.plan.draft,
-                                     ladder.names(place.slid))
+        if isinstance(room, plans.Refusal):
+            raise search.refusal(room)
+        lease = self._lease(starts, room, search.start_in(room), now)
+        changes = difference.compare(room.snapshot, room.plan.draft,
+                                     ladder.names(room.writes))
         self._outrun.update(changes.seen.generations)
         making = change.Change(
-            now, changes, [change.Write(None, lease), *place.slid],
-            place.snapshot, lease.id, [self._allowed, self._known])
+            now, changes, [change.Write(None, lease), *room.writes],
+            room.snapshot, lease.id, [self._allowed, self._known])
         making.wrong_from(*lease_dates.begun_from(lease, now))
         return change.Planned((lease, making), making)
 
@@ -220,21 +219,20 @@ class _Request:
         return ceiling.of_project(self._engine, self._allowed,
                                   self._request.project_id, now)
 
-    def _lease(self, starts: admission.Starts, place: admission.Place,
-               now: datetime.datetime) -> leases.Lease:
-        start = place.start
+    def _lease(self, starts: admission.Starts, room: ladder.Room,
+               start: datetime.datetime, now: datetime.datetime
+               ) -> leases.Lease:
         request, flexible = starts.at(start), self._request.flexible
         told = request_checks.before_end(self._engine.conf, start, request.end,
                                          request.before_end)
         reservations = tuple(
             _reservation(
                 each, requested, now,
-                lease_demands.granted_rows(place.snapshot, each, granted,
+                lease_demands.granted_rows(room.snapshot, each, granted,
                                            request.project_id))
-            for each, requested, granted in zip(self._wanted.ids,
-                                                request.reservations,
-                                                place.plan.granted,
-                                                strict=True))
+            for each, requested, granted in zip(
+                self._ids, request.reservations, room.plan.granted,
+                strict=True))
         times = ((leases.EventType.START, start),
                  (leases.EventType.BEFORE_END, told),
                  (leases.EventType.END, request.end))
@@ -301,5 +299,4 @@ def _served(engine: Engine, known: earlier.Earlier) -> leases.Lease | None:
     if known.deleted:
         raise known.ended()
     with engine.database.snapshot() as connection:
-        made = db_leases.read(connection, (known.ident,))
-    return made[0] if made else None
+        return db_leases.read_one(connection, known.ident)

@@ -69,15 +69,24 @@ def soonest(between: leases.Between,
     return at.replace(second=0, microsecond=0) + _MINUTE
 
 
+def before_end(lease: leases.Lease, begin: datetime.datetime,
+               end: datetime.datetime) -> datetime.datetime | None:
+    """Return the time of the notice before the end, for other dates.
+
+    It is as long before the end as it was, but not before the start.
+    """
+    return None if lease.before_end is None else max(
+        begin, end - (lease.end - lease.before_end))
+
+
 def starting_at(lease: leases.Lease, begin: datetime.datetime,
                 now: datetime.datetime) -> leases.Lease:
     """Return a lease with another start and the same length.
 
     Its bookings are left unchanged.
     """
-    by = begin - lease.start
-    end = lease.end + by
-    told = None if lease.before_end is None else lease.before_end + by
+    end = begin + (lease.end - lease.start)
+    told = before_end(lease, begin, end)
     return dataclasses.replace(
         lease, start=begin, end=end, before_end=told, updated_at=now,
         between=None if lease.between is None

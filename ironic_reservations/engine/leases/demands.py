@@ -51,38 +51,28 @@ def of(ident: str, start: int, end: int, least: int, most: int,
         wanted.need.amounts, wanted.affinity, group=group)
 
 
-def of_rows(ident: str, rows: list[leases.NodeBooking], start: int, end: int,
-            eligible: int, margin: int, here: host_states.HostState
-            ) -> bookings.Demand:
-    """Return the demand for some rows of one lease reservation.
-
-    :param here: the host of the first row.
-    """
+def of_rows(snapshot: snapshots.Snapshot, ident: str,
+            rows: list[leases.NodeBooking], start: int, end: int,
+            eligible: int) -> bookings.Demand:
+    """Return the demand for some rows of one lease reservation."""
     group = rows[0].reservation_id
-    return of(ident, start, end, len(rows), len(rows), eligible, margin,
-              wanted=here.instances.get(group), group=group)
+    return of(ident, start, end, len(rows), len(rows), eligible,
+              snapshot.margin, group=group,
+              wanted=snapshot.host_of(rows[0]).instances.get(group))
 
 
 def home(snapshot: snapshots.Snapshot, rows: list[leases.NodeBooking],
-         wanted: requirements.Requirement, hosts: int, margin: int,
+         wanted: requirements.Requirement, hosts: int,
          ident: str | None = None) -> bookings.Demand:
     """Return a demand for another host, for rows that must share one.
 
     :param hosts: the hosts that are considered.
     """
     row = rows[0]
-    here = snapshot.host_state(snapshot.host_set.number(row.node_uuid))
     return snapshot.limited(of_rows(
-        ident or f'{host_states.name(row)}:home', rows,
+        snapshot, ident or f'{host_states.name(row)}:home', rows,
         instants.instant(row.starts_at), instants.instant(row.ends_at),
-        snapshot.eligible(wanted) & hosts, margin, here), row.project_id)
-
-
-def wanted_of(here: host_states.HostState, row: leases.NodeBooking
-              ) -> requirements.Requirement:
-    """Return the requirement of a row on a host."""
-    return next(wanted for other, wanted in here.promised
-                if other.uuid == row.uuid)
+        snapshot.eligible(wanted) & hosts), row.project_id)
 
 
 def units(snapshot: snapshots.Snapshot, rows: Iterable[leases.NodeBooking]
@@ -90,8 +80,7 @@ def units(snapshot: snapshots.Snapshot, rows: Iterable[leases.NodeBooking]
     """Group rows that must be on the same host."""
     found: dict[str, list[leases.NodeBooking]] = {}
     for row in rows:
-        here = snapshot.host_state(snapshot.host_set.number(row.node_uuid))
-        asked = here.instances.get(row.reservation_id)
+        asked = snapshot.host_of(row).instances.get(row.reservation_id)
         key = (row.reservation_id if asked is not None and asked.affinity
                else host_states.name(row))
         found.setdefault(key, []).append(row)

@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 
 import sqlalchemy as sa
 
@@ -48,17 +47,17 @@ def end(engine: Engine, lease_id: str, project_id: str | None = None,
                                      permitted).plan)
 
 
+@dataclasses.dataclass
 class _Ending:
     """A request to end a lease, and its memory between attempts."""
 
-    def __init__(self, engine: Engine, lease_id: str, project_id: str | None,
-                 permitted: lease_find.Found | None) -> None:
-        self._engine = engine
-        self._lease_id = lease_id
-        self._project_id = project_id
-        self._permitted = permitted
-        #: Whether servers may be offered resources of it.
-        self._offered = self._tried = False
+    _engine: Engine
+    _lease_id: str
+    _project_id: str | None
+    _permitted: lease_find.Found | None
+    #: Whether servers may be offered resources of it.
+    _offered: bool = False
+    _tried: bool = False
 
     def plan(self) -> change.Planned[None]:
         """Plan the end of the lease."""
@@ -85,8 +84,10 @@ class _Ending:
         ending = change.Change(
             now, difference.Difference(found.nodes.only(
                 {row.node_uuid for row in lease.bookings})),
-            [change.Write(lease, None if at_once else _deleting(lease, now),
-                          change.Cause.ENDED, now)], subject=lease.id)
+            [change.Write(lease, None if at_once else dataclasses.replace(
+                leases.ending(lease, now), updated_at=now,
+                status=leases.LeaseStatus.DELETING),
+                change.Cause.ENDED, now)], subject=lease.id)
         if at_once and offers:
             ending.first.append(self._check_not_offered)
             ending.wrong_from(lease.start)
@@ -114,15 +115,3 @@ class _Ending:
                                            self._engine.clock())
         if self._offered:
             raise db_connection.Conflict('the lease is being started')
-
-
-def _deleting(lease: leases.Lease, now: datetime.datetime) -> leases.Lease:
-    """Return a lease that is being deleted, with its bookings."""
-    return dataclasses.replace(
-        lease, status=leases.LeaseStatus.DELETING, updated_at=now,
-        reservations=tuple(dataclasses.replace(each, bookings=tuple(
-            dataclasses.replace(
-                row, state=leases.BookingState.ENDING,
-                ends_at=min(row.ends_at, now))
-            for row in each.bookings if row.begun))
-            for each in lease.reservations))

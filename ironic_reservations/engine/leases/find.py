@@ -47,10 +47,10 @@ def get(engine: Engine, lease_id: str,
 def read(connection: sa.Connection, lease_id: str,
          project_id: str | None = None) -> leases.Lease:
     """Read one lease, as :func:`get`, in a snapshot of the caller."""
-    found = db_leases.read(connection, (lease_id,))
-    if not found or project_id not in (None, found[0].project_id):
+    found = db_leases.read_one(connection, lease_id)
+    if found is None or project_id not in (None, found.project_id):
         raise unknown(lease_id)
-    return found[0]
+    return found
 
 
 @dataclasses.dataclass(frozen=True)

@@ -60,7 +60,8 @@ def _read(engine: Engine, place: int, ident: str,
             'shows it, send vcpus, memory_mb and disk_gb, or ask for '
             f'{instance_reservations.VIRTUAL_INSTANCE}.')
     found = _find(engine.nova, ident)
-    if found is None or not _may_use(engine.nova, found, project_id):
+    if found is None or not found.public and (
+            project_id not in (engine.nova.projects_of(found.id) or ())):
         # One answer for both cases, or a caller could find private flavors.
         raise errors.FlavorNotFound(
             f'{where}: Nova has no flavor with the id or name {shown} that '
@@ -84,8 +85,3 @@ def _find(nova: nova_client.Nova, ident: str) -> nova_client.Flavor | None:
         found = next((each for each in nova.flavors() if each.name == ident),
                      None)
     return found
-
-
-def _may_use(nova: nova_client.Nova, flavor: nova_client.Flavor,
-             project_id: str | None) -> bool:
-    return flavor.public or project_id in (nova.projects_of(flavor.id) or ())

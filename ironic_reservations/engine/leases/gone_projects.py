@@ -20,12 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import datetime
-from typing import Protocol
 import uuid as uuid_module
 
 from oslo_log import log
 
 from ironic_reservations import errors
+from ironic_reservations.clouds import keystone_projects
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import observations as db_observations
 from ironic_reservations.engine import Engine
@@ -40,16 +40,6 @@ _PREFIX = 'gone:'
 _BREAK = 3
 
 
-class Projects(Protocol):
-    """A source of the projects that are gone."""
-
-    def gone(self, project_ids: frozenset[str]) -> frozenset[str]:
-        """Return the projects that are certainly gone.
-
-        :raises KeystoneUnavailable: Keystone does not answer.
-        """
-
-
 def wanted(engine: Engine) -> bool:
     """Return whether leases of deleted projects end, and can be found."""
     return bool(engine.conf.leases.end_of_gone_project) and (
@@ -62,7 +52,7 @@ def interval(engine: Engine) -> float:
                                / 4)))
 
 
-def end(engine: Engine, projects: Projects,
+def end(engine: Engine, projects: keystone_projects.KeystoneProjects,
         continues: Callable[[], bool] = lambda: True) -> None:
     """Record the projects that are gone, and end the leases that are due.
 
@@ -98,8 +88,9 @@ def end(engine: Engine, projects: Projects,
                         'in %s, unless it is back by then', project_id, after)
 
 
-def _end_all(engine: Engine, projects: Projects, project_id: str,
-             since: datetime.datetime, continues: Callable[[], bool]) -> None:
+def _end_all(engine: Engine, projects: keystone_projects.KeystoneProjects,
+             project_id: str, since: datetime.datetime,
+             continues: Callable[[], bool]) -> None:
     with engine.database.read() as connection:
         found = db_leases.read_of_project(connection, project_id)
     for lease_id in found:

@@ -30,7 +30,6 @@ from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import placeholders
-from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_sets
@@ -53,7 +52,7 @@ def heal(engine: Engine) -> int:
     :raises Contention: other requests changed the hosts at each attempt.
     """
     def plan() -> change.Planned[int]:
-        snapshot = engine.snapshots.snapshot(engine.database, engine.clock())
+        snapshot = engine.snapshot(engine.clock())
         homeless = snapshot.displaced()
         if not homeless:
             return change.Planned(0)
@@ -71,9 +70,9 @@ def heal_blocked(engine: Engine) -> bool:
 
     :returns: whether bookings have moved, and the plan is worth another try.
     """
-    snapshot = engine.snapshots.snapshot(engine.database, engine.clock())
+    snapshot = engine.snapshot(engine.clock())
     # On a host that takes no new bookings they are in no booking's way.
-    if not any(snapshot.usable >> snapshot.host_set.number(row.node_uuid) & 1
+    if not any(snapshot.usable >> snapshot.number_of(row) & 1
                for row, _ in snapshot.displaced()):
         return False
     try:
@@ -93,11 +92,11 @@ def replace(engine: Engine, lease_id: str, booking_ids: Collection[int],
     :raises Contention: other requests changed the hosts at each attempt.
     """
     def plan() -> change.Planned[int]:
-        snapshot = engine.snapshots.snapshot(engine.database, engine.clock())
+        snapshot = engine.snapshot(engine.clock())
         with engine.database.snapshot() as connection:
-            found = db_leases.read(connection, (lease_id,))
-        uuids = {booking.uuid for lease in found
-                 for each in lease.reservations
+            lease = db_leases.read_one(connection, lease_id)
+        uuids = {booking.uuid
+                 for each in (() if lease is None else lease.reservations)
                  for booking in _leaving(each, booking_ids)}
         moving = [each for here in snapshot.states if here is not None
                   for each in here.promised if each[0].uuid in uuids]
@@ -125,7 +124,6 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
 
     :returns: the number of bookings that move.
     """
-    margin = engine.conf.leases.cleaning_time * instants.SECOND
     homes: dict[str, leases.NodeBooking] = {}
     free = snapshot.timeline
     gone: set[str] = set()
@@ -147,8 +145,7 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
             hidden = _hidden(snapshot, there, leaving,
                              vacated | _hosts(snapshot, rows))
             outcome = planning.plan(there.adding(hidden), [
-                lease_demands.home(snapshot, rows, wanted[rows[0]], hosts,
-                                   margin)])
+                lease_demands.home(snapshot, rows, wanted[rows[0]], hosts)])
             if isinstance(outcome, plans.Refusal):
                 left.append(rows)
                 continue
@@ -170,7 +167,7 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
     if not difference.homes:
         return change.Planned(0)
     nodes = seen.Seen(dict(
-        snapshot.generation(snapshot.host_set.number(row.node_uuid))
+        snapshot.generation(snapshot.number_of(row))
         for row in moved)).also(difference.seen)
     rehousing = change.Change(
         snapshot.now, dataclasses.replace(difference, seen=nodes),

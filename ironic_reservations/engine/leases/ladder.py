@@ -119,7 +119,7 @@ class Room:
     snapshot: snapshots.Snapshot
     start: int
     plan: plans.Plan
-    writes: Sequence[change.Write[leases.Lease]]
+    writes: Sequence[change.Write[leases.Lease]] = ()
 
 
 class Others(Protocol):

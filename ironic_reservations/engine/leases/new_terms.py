@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+from typing import Any
 
 from oslo_config import cfg
 
 from ironic_reservations import errors
 from ironic_reservations.engine.leases import dates as lease_dates
-from ironic_reservations.engine.leases import reopen as lease_reopen
 from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.model import instance_reservations
@@ -50,8 +50,7 @@ def apply(conf: cfg.ConfigOpts, lease: leases.Lease,
             raise errors.LeaseFrozen(
                 f'The lease {lease.id} has started or is over, so its dates '
                 'cannot be left open. Send "end_date" to change its end.')
-        lease = lease_reopen.reopened(conf, lease, changes.opened,
-                                      now, allowed)
+        lease = _reopened(conf, lease, changes.opened, now, allowed)
     begin = _start(lease, changes, now)
     end = lease.end if changes.end is None else changes.end
     if end != lease.end and lease_replan.started(lease, now) and (
@@ -77,8 +76,8 @@ def apply(conf: cfg.ConfigOpts, lease: leases.Lease,
     if extended:
         request_checks.check_extension(allowed, lease, now)
     told = changes.before_end
-    if told is None and lease.before_end is not None and moved:
-        told = max(begin, end - (lease.end - lease.before_end))
+    if told is None and moved:
+        told = lease_dates.before_end(lease, begin, end)
     told = (lease.before_end if told is None
             else request_checks.before_end(conf, begin, end, told))
     requests = _reservations(lease, changes, now)
@@ -103,6 +102,56 @@ def apply(conf: cfg.ConfigOpts, lease: leases.Lease,
             requested.give_back for requested in changes.reservations):
         return lease
     return dataclasses.replace(after, updated_at=now)
+
+
+def _reopened(conf: cfg.ConfigOpts, lease: leases.Lease,
+              asked: leases.OpenDates, now: datetime.datetime,
+              allowed: limits.Limits) -> leases.Lease:
+    """Return a lease with other open dates, before it is planned again.
+
+    It keeps its planned start if this is still within its window.
+
+    :param allowed: the limits of the caller.
+    :raises LeaseFrozen: the lease has started, or its dates are fixed.
+    :raises InvalidValue: its dates are not open, or the window is too short.
+    :raises LeaseLimit: the lease is too long, or too far in the future.
+    """
+    there = lease.between
+    if asked.between is None:
+        if there is None:
+            raise errors.InvalidValue(
+                f'The dates of the lease {lease.id} were set, so there is no '
+                'window to change. Send "between", too, to leave them open; '
+                'or send "start_date" and "end_date".')
+        if there.fix_at is None or there.fix_at <= now:
+            raise errors.LeaseFrozen(
+                f'The dates of the lease {lease.id} are fixed: it starts at '
+                f'{time_text.moment(lease.start)}. Send "between", too, to '
+                'leave them open again.')
+    first, latest = asked.between or (now, now)
+    if asked.between is None and there is not None:
+        first, latest = there.earliest, there.latest
+    length = asked.duration or lease.end - lease.start
+    seconds = asked.fix_before
+    if seconds is None and there is not None:
+        seconds = there.fix_before
+    flexible = leases.Flexible(latest, length, seconds)
+    request_checks.check_flexible(flexible, max(first, now))
+    start = lease.start
+    if start < first or start + length > latest:
+        start = max(first, now)
+    request_checks.check_window(allowed, start, start + length, now)
+    end = lease.start + length
+    warned_at = lease_dates.before_end(lease, lease.start, end)
+    after = dataclasses.replace(
+        lease, end=end, before_end=warned_at,
+        between=request_checks.between(conf, first, flexible),
+        events=lease_dates.events(lease, lease.start, warned_at, end, now))
+    after = lease_dates.starting_at(after, start, now)
+    if dataclasses.replace(after, updated_at=lease.updated_at) == lease:
+        return lease
+    # A lease with open dates does not wait in the queue.
+    return dataclasses.replace(after, queued=None)
 
 
 def _start(lease: leases.Lease, changes: leases.LeaseChange,
@@ -178,8 +227,7 @@ def _changed(each: leases.LeaseReservation,
              requested: leases.LeaseReservationChange,
              now: datetime.datetime) -> leases.LeaseReservation:
     least, most = requested.least, requested.most
-    there = {booking.node_uuid for booking in each.bookings
-             if booking.state is not leases.BookingState.ENDING}
+    there = {row.node_uuid for row in each.bookings if not row.ending}
     unknown = set(requested.give_back) - there
     if unknown:
         raise errors.InvalidValue(
@@ -194,18 +242,12 @@ def _changed(each: leases.LeaseReservation,
                 'the lease, or state with "min" how many other hosts it '
                 'needs.')
         least, most = min(each.least, left), min(each.most, left)
-    changed = dataclasses.replace(
-        each,
-        least=each.least if least is None else least,
-        most=each.most if most is None else most,
-        before_end=(each.before_end if requested.before_end is None
-                    else requested.before_end),
-        hypervisor_properties=(each.hypervisor_properties
-                               if requested.hypervisor_properties is None else
-                               requested.hypervisor_properties),
-        resource_properties=(each.resource_properties
-                             if requested.resource_properties is None else
-                             requested.resource_properties))
+    terms: dict[str, Any] = {
+        'least': least, 'most': most, 'before_end': requested.before_end,
+        'hypervisor_properties': requested.hypervisor_properties,
+        'resource_properties': requested.resource_properties}
+    changed = dataclasses.replace(each, **{
+        name: value for name, value in terms.items() if value is not None})
     if each.instances is not None and requested.instances is not None:
         changed = dataclasses.replace(changed, instances=(
             each.instances.changed(requested.instances, changed.most)))

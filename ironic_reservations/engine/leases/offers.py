@@ -130,13 +130,10 @@ def _changed(request: leases.LeaseRequest, asked: Sequence[bookings.Demand],
         end=instants.moment(end),
         before_end=before,
         reservations=tuple(
-            _resized(requested, demand) for requested, demand in zip(
-                request.reservations, demands, strict=True)))
-
-
-def _resized(requested: leases.LeaseReservationRequest,
-             demand: bookings.Demand) -> leases.LeaseReservationRequest:
-    return dataclasses.replace(requested, least=demand.least, most=demand.most)
+            dataclasses.replace(requested, least=demand.least,
+                                most=demand.most)
+            for requested, demand in zip(request.reservations, demands,
+                                         strict=True)))
 
 
 def _other_class(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,

@@ -48,6 +48,8 @@ HOSTS_ARE_CLOSED = 'hosts_are_closed'
 #: How many blockers an answer lists.
 _TOLD = 20
 _MOVABLE = 'leases that have not started'
+#: A reservation as it is requested, or with its new terms.
+_Wanted = leases.LeaseReservationRequest | leases.LeaseReservation
 _HOW_TO_OPEN = (
     'No node is open to leases, so none can be granted. The operator opens '
     'nodes with "baremetal reservation host import", or all of them with '
@@ -82,7 +84,7 @@ def of_change(snapshot: snapshots.Snapshot, project_id: str | None, place: int,
               refused: plans.Refusal,
               latest: datetime.datetime | None,
               windows: Sequence[tuple[str, datetime.datetime,
-                                      datetime.datetime]] = ()
+                                      datetime.datetime]]
               ) -> errors.LeaseRefused:
     """Return the error for a change that cannot be made.
 
@@ -119,31 +121,34 @@ def of_open_dates(snapshot: snapshots.Snapshot, project_id: str | None,
             'duration': int((lease.end - lease.start).total_seconds())},
         'detail': 'It can be planned in a window that ends at '
                   f'{time_text.moment(later)}.'}]
-    return errors.LeaseRefused(
-        ' '.join([f'No start from {time_text.moment(starts[0])} until '
-                  f'{time_text.moment(starts[1])} was found. For the first '
-                  f"of them: {reason['detail']} The lease stays as it is.",
-                  *(str(offer['detail']) for offer in made)]),
-        reasons=[reason], offers=made)
+    return _with_offers(
+        f'No start from {time_text.moment(starts[0])} until '
+        f'{time_text.moment(starts[1])} was found. For the first '
+        f"of them: {reason['detail']}", reason, made)
 
 
 def _unchanged(reason: dict[str, Any], latest: datetime.datetime | None,
                windows: Sequence[tuple[str, datetime.datetime,
                                        datetime.datetime]] = ()
                ) -> errors.LeaseRefused:
-    made = [{'kind': kind, 'lease': {'start_date': offers.date(start),
-                                     'end_date': offers.date(end)},
-             'detail': 'It can be moved to the window from '
-                       f'{time_text.moment(start)} until '
-                       f'{time_text.moment(end)}.'}
-            for kind, start, end in windows]
+    made: list[dict[str, Any]] = [{
+        'kind': kind, 'lease': {'start_date': offers.date(start),
+                                'end_date': offers.date(end)},
+        'detail': 'It can be moved to the window from '
+                  f'{time_text.moment(start)} until {time_text.moment(end)}.'}
+        for kind, start, end in windows]
     if latest is not None:
         made.append({
             'kind': 'shorter', 'lease': {'end_date': offers.date(latest)},
             'detail': f'It can be extended until {time_text.moment(latest)}.'})
+    return _with_offers(reason['detail'], reason, made)
+
+
+def _with_offers(told: str, reason: dict[str, Any],
+                 made: Sequence[dict[str, Any]]) -> errors.LeaseRefused:
     return errors.LeaseRefused(
-        ' '.join([reason['detail'], 'The lease stays as it is.',
-                  *(str(offer['detail']) for offer in made)]),
+        ' '.join([told, 'The lease stays as it is.',
+                  *(offer['detail'] for offer in made)]),
         reasons=[reason], offers=made)
 
 
@@ -155,15 +160,12 @@ def of_window(place: int, host: leases.Host,
     :param place: the index of the reservation that has the host.
     :param latest: the latest end that this lease can get, if it is known.
     """
-    detail = (
-        f'Reservation {place} cannot keep host {_named(host)}, which is in '
+    return _not_kept(
+        place, plans.Cause.SHORTAGE.value,
+        f'cannot keep host {_named(host)}, which is in '
         f'the maintenance window {window.window_id} from '
         f'{time_text.moment(window.starts_at)} until '
-        f'{time_text.moment(window.ends_at)}.')
-    return _unchanged({
-        'code': plans.Cause.SHORTAGE.value, 'detail': detail,
-        'reservation': place, 'hosts_short': 1, 'proved': True,
-        'at': window.starts_at.isoformat(), 'blockers': []}, latest)
+        f'{time_text.moment(window.ends_at)}.', window.starts_at, latest)
 
 
 def of_closed(place: int, closed: Sequence[host_states.HostState],
@@ -181,14 +183,11 @@ def of_closed(place: int, closed: Sequence[host_states.HostState],
                'Send the later end together with the nodes of these hosts in '
                '"give_back" (with "min", other hosts are found instead), or ')
     advice = without + 'make another lease that starts then.'
-    return _unchanged({
-        'code': HOSTS_ARE_CLOSED, 'detail':
-        f'Reservation {place} can keep '
+    return _not_kept(
+        place, HOSTS_ARE_CLOSED, f'can keep '
         f'{count_text.counted(len(closed), "host")} of its hosts only until '
         f'{time_text.moment(end)}, as promised: {told}. '
-        f'{advice[0].upper()}{advice[1:]}',
-        'reservation': place, 'hosts_short': len(closed), 'proved': True,
-        'at': end.isoformat(), 'blockers': []}, None)
+        f'{_capitalized(advice)}', end, short=len(closed))
 
 
 def of_overtaken(place: int, host: leases.Host, end: datetime.datetime,
@@ -204,16 +203,13 @@ def of_overtaken(place: int, host: leases.Host, end: datetime.datetime,
     """
     # "no host matches" would disclose the other lease's request.
     code = (plans.Cause.SHORTAGE if cause.proved else cause).value
-    return _unchanged({
-        'code': code, 'detail':
-        f'Reservation {place} cannot keep host {_named(host)}, which cannot '
+    return _not_kept(
+        place, code, f'cannot keep host {_named(host)}, which cannot '
         f'be used at present, until {time_text.moment(end)}: another lease '
         'has been promised it within that time, and '
         + ('there is no other host for that one.' if cause.proved else
            'no other host was found for that one before the search stopped '
-           'at its limit: the request may be possible.'),
-        'reservation': place, 'hosts_short': 1, 'proved': cause.proved,
-        'at': None, 'blockers': []}, None)
+           'at its limit: the request may be possible.'), proved=cause.proved)
 
 
 def of_loan(place: int, host: leases.Host, until: datetime.datetime,
@@ -226,16 +222,34 @@ def of_loan(place: int, host: leases.Host, until: datetime.datetime,
     :param end: the present end of the lease.
     :param latest: the latest end that this lease can get, if it is known.
     """
-    return _unchanged({
-        'code': HOSTS_ARE_LENT, 'detail':
-        f'Reservation {place} cannot keep host {_named(host)} for so long: '
+    return _not_kept(
+        place, HOSTS_ARE_LENT, f'cannot keep host {_named(host)} for so long: '
         'another project owns it'
         # The host may have got an owner, or the operator set the notice,
         # after the lease was promised.
         + ('.' if until <= end else
-           f', and lends it {_at_the_latest(until)}'),
-        'reservation': place, 'hosts_short': 1, 'proved': True,
-        'at': max(until, end).isoformat(), 'blockers': []}, latest)
+           f', and lends it {_at_the_latest(until)}'), max(until, end), latest)
+
+
+def _not_kept(place: int, code: str, why: str,
+              at: datetime.datetime | None = None,
+              latest: datetime.datetime | None = None, short: int = 1,
+              proved: bool = True) -> errors.LeaseRefused:
+    """Return the error for an extension on hosts that cannot be kept.
+
+    :param place: the index of the reservation that has the hosts.
+    :param at: the instant from which they cannot be kept, if it is shown.
+    :param latest: the latest end that the lease can get, if it is known.
+    :param short: the number of these hosts.
+    """
+    return _unchanged({
+        'code': code, 'detail': f'Reservation {place} {why}',
+        'reservation': place, 'hosts_short': short, 'proved': proved,
+        'at': None if at is None else at.isoformat(), 'blockers': []}, latest)
+
+
+def _capitalized(sentence: str) -> str:
+    return f'{sentence[0].upper()}{sentence[1:]}'
 
 
 def _named(host: leases.Host) -> str:
@@ -265,8 +279,7 @@ def _reason(snapshot: snapshots.Snapshot, project_id: str | None, place: int,
     return told
 
 
-def _why(snapshot: snapshots.Snapshot, subject: str,
-         wanted: leases.LeaseReservationRequest | leases.LeaseReservation,
+def _why(snapshot: snapshots.Snapshot, subject: str, wanted: _Wanted,
          refused: plans.Refusal,
          at: datetime.datetime | None) -> tuple[str, str]:
     demand = refused.demand
@@ -277,7 +290,7 @@ def _why(snapshot: snapshots.Snapshot, subject: str,
     code: str = refused.cause.value
     if usable and offers.nowhere_together(snapshot, demand, wanted.most):
         return NO_HOST_TAKES_ALL, (
-            f'{subject[0].upper()}{subject[1:]} needs {wanted.most} instances '
+            f'{_capitalized(subject)} needs {wanted.most} instances '
             'on one host ("affinity" is true), but no host has room for all '
             'of them, not even an empty one. Leave "affinity" out.')
     if not any(here is not None and (wanted.instances is not None
@@ -285,16 +298,14 @@ def _why(snapshot: snapshots.Snapshot, subject: str,
                for here in snapshot.states):
         return NO_HOST_IS_OPEN, _HOW_TO_OPEN + _in_shares(snapshot, wanted)
     needed = _hosts_needed(snapshot, demand)
+    needs = f'{subject} needs {_hosts(demand, needed)}'
+    too_few = f'Not enough hosts {window}: {needs}; {_matching(usable)}'
     lent, until = _lent(snapshot, demand)
     if usable < needed <= usable + lent:
-        return HOSTS_ARE_LENT, (
-            f'Not enough hosts {window}: {subject} needs '
-            f'{_hosts(demand, needed)}; {_matching(usable)} for '
-            'so long.' + until)
+        return HOSTS_ARE_LENT, f'{too_few} for so long.{until}'
     if usable < needed:
         return NO_HOST_MATCHES if not usable else code, (
-            f'Not enough hosts: {subject} needs '
-            f'{_hosts(demand, needed)}; {_matching(count)}'
+            f'Not enough hosts: {needs}; {_matching(count)}'
             + ('.' if usable == count else
                f', and {_few(usable)} of them can be used.')
             + _fewer_at(snapshot, wanted, refused, needed - usable, at)
@@ -309,27 +320,25 @@ def _why(snapshot: snapshots.Snapshot, subject: str,
             'of the instances'
             + ('' if at is None else f' at {time_text.moment(at)}')
             + f', even if {_MOVABLE} are moved.' + until)
-    if refused.cause is plans.Cause.SHORTAGE and _is_kept(demand):
+    if (refused.cause is plans.Cause.SHORTAGE
+            and lease_demands.KEPT in demand.id):
         assert at is not None
         number, = host_sets.members(demand.eligible)
         return code, (
-            f'{subject[0].upper()}{subject[1:]} cannot keep host '
+            f'{_capitalized(subject)} cannot keep host '
             f'{_named(snapshot.host_state(number).host)} {window}: it cannot '
             f'be free at {time_text.moment(at)}, even if {_MOVABLE} are '
             'moved.' + _held(snapshot, demand) + until)
     if refused.cause is plans.Cause.SHORTAGE:
         assert at is not None
         return code, (
-            f'Not enough hosts {window}: {subject} needs '
-            f'{_hosts(demand, needed)}; {_matching(usable)}, but '
-            f'{_few(needed - refused.short)} of them can be free at '
-            f'{time_text.moment(at)}, even if {_MOVABLE} are moved.'
+            f'{too_few}, but {_few(needed - refused.short)} of them can be '
+            f'free at {time_text.moment(at)}, even if {_MOVABLE} are moved.'
             + _held(snapshot, demand) + until)
     if refused.cause is plans.Cause.NO_ASSIGNMENT:
         return code, (
-            f'Not enough hosts {window}: {subject} needs '
-            f'{_hosts(demand, needed)}; {_matching(usable)}, but '
-            f'too few of them are free together, however {_MOVABLE} are moved.'
+            f'{too_few}, but too few of them are free together, however '
+            f'{_MOVABLE} are moved.'
             + _held(snapshot, demand) + until)
     return code, (
         f'No hosts were found for {subject} {window}, and the '
@@ -337,18 +346,12 @@ def _why(snapshot: snapshots.Snapshot, subject: str,
         'the request may be possible.' + until)
 
 
-def _is_kept(demand: bookings.Demand) -> bool:
-    """Return whether a demand is for a host that a lease has already."""
-    return lease_demands.KEPT in demand.id
-
-
 def _hosts(demand: bookings.Demand, count: int) -> str:
     return count_text.counted(count, 'more host' if demand.id.endswith(
         lease_demands.MORE) else 'host')
 
 
-def _fewer_at(snapshot: snapshots.Snapshot,
-              wanted: leases.LeaseReservationRequest | leases.LeaseReservation,
+def _fewer_at(snapshot: snapshots.Snapshot, wanted: _Wanted,
               refused: plans.Refusal, missing: int,
               at: datetime.datetime | None) -> str:
     """Return sentences on an instant at which more hosts are missing.
@@ -371,12 +374,18 @@ def _held(snapshot: snapshots.Snapshot, demand: bookings.Demand) -> str:
     return _reserved(snapshot, demand) + _maintained(snapshot, demand)
 
 
+def _considered(snapshot: snapshots.Snapshot,
+                demand: bookings.Demand) -> list[host_states.HostState]:
+    """Return the usable hosts of a demand; without any, all of its hosts."""
+    return [snapshot.host_state(number) for number in host_sets.members(
+        demand.eligible & snapshot.usable or demand.eligible)]
+
+
 def _reserved(snapshot: snapshots.Snapshot, demand: bookings.Demand) -> str:
     """Return a sentence about the reservations that are in the way."""
     start = instants.moment(demand.start)
-    ends = [held.expires_at for number in host_sets.members(
-                demand.eligible & snapshot.usable or demand.eligible)
-            if (held := snapshot.host_state(number).reservation) is not None
+    ends = [held.expires_at for here in _considered(snapshot, demand)
+            if (held := here.reservation) is not None
             and held.live(snapshot.now) and held.expires_at > start]
     if not ends:
         return ''
@@ -392,11 +401,10 @@ def _maintained(snapshot: snapshots.Snapshot,
     start, end = (instants.moment(each) for each in (
         demand.start, demand.until))
     found = [
-        [each for each in snapshot.host_state(number).windows
+        [each for each in here.windows
          if each.starts_at < end and (each.ends_at > start
                                       or each.late(snapshot.now))]
-        for number in host_sets.members(demand.eligible & snapshot.usable
-                                    or demand.eligible)]
+        for here in _considered(snapshot, demand)]
     windows = [each for some in found for each in some]
     if not windows:
         return ''
@@ -463,9 +471,7 @@ def _lacking(snapshot: snapshots.Snapshot,
                   for spell in each.spells[:_TOLD]]}
 
 
-def _sized(
-        wanted: leases.LeaseReservationRequest | leases.LeaseReservation
-) -> str:
+def _sized(wanted: _Wanted) -> str:
     if wanted.instances is None:
         return ''
     if wanted.instances.request is not None:
@@ -488,10 +494,7 @@ def _asked(flavor: flavors.Request) -> str:
                if traits else '') + '.')
 
 
-def _in_shares(
-        snapshot: snapshots.Snapshot,
-        wanted: leases.LeaseReservationRequest | leases.LeaseReservation
-) -> str:
+def _in_shares(snapshot: snapshots.Snapshot, wanted: _Wanted) -> str:
     count = snapshot.timeline.compute.bit_count()
     if wanted.instances is not None or not count:
         return ''

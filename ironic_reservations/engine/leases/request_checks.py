@@ -258,8 +258,7 @@ def _check_instances(least: int, most: int, instances: (
 def due(lease: leases.Lease, now: datetime.datetime) -> datetime.datetime:
     """Return the time at which the reconciler has to check a changed lease."""
     if lease.status in _TURNING or any(
-            booking.state is leases.BookingState.ENDING
-            or booking.starts_at <= now
+            booking.ending or booking.starts_at <= now
             and booking.state is leases.BookingState.PLANNED
             for booking in lease.bookings):
         return now

@@ -17,12 +17,13 @@ The leases move in the transaction that takes the node.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
 import datetime
+from typing import Any
 
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.engine import change
 from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
@@ -55,11 +56,6 @@ class Displacement:
     difference: difference_module.Difference
     until: datetime.datetime | None
 
-    def beside(self, rests_on: seen.Seen) -> difference_module.Difference:
-        """Return the moves, of a change that rests on other nodes, too."""
-        return dataclasses.replace(
-            self.difference, seen=rests_on.also(self.difference.seen))
-
     @property
     def lost(self) -> frozenset[str]:
         """The lease reservations that lose a node without a replacement."""
@@ -67,29 +63,38 @@ class Displacement:
                          for booking in self.difference.lost)
 
 
-@dataclasses.dataclass(frozen=True)
-class NoRoom:
-    """No node was found from which all leases can move to others.
+def change_with(now: datetime.datetime, rests_on: seen.Seen,
+                room: Displacement | None, **more: Any) -> change.Change:
+    """Return a change of a node, with the moves that make room on it.
 
-    :ivar proved: whether it is certain that there is no such node.
+    :param rests_on: the generation of the node.
+    :param room: ``None``: nothing has to move.
+    :param more: other parts of the change.
     """
-
-    proved: bool
+    if room is None:
+        return change.Change(now, difference_module.Difference(rests_on),
+                             **more)
+    return change.Change(now, dataclasses.replace(
+        room.difference, seen=rests_on.also(room.difference.seen)),
+        snapshot=room.snapshot, **more)
 
 
 def one_of(engine: Engine, nodes: Sequence[mirrored_node.Node],
            now: datetime.datetime, until: datetime.datetime | None,
-           ordered: bool) -> Displacement | NoRoom:
+           ordered: bool) -> Displacement | bool:
     """Make room on one of several nodes.
 
     :param nodes: the nodes as they were read, in the order of preference.
     :param until: the end of the use; ``None`` if it is unknown.
     :param ordered: whether to take the first possible node, instead of the
         one with the fewest moves.
+    :returns: the node with the moves; or, if none was found from which all
+        leases can move, whether it is proved that there is no such node.
     :raises Conflict: the node has changed since it was read.
     """
-    snapshot = engine.snapshots.snapshot(engine.database, now)
-    known = {number: node for number, node in _numbered(snapshot, nodes)}
+    snapshot = engine.snapshot(now)
+    known = {number: node for node in nodes
+             if (number := snapshot.find(node.uuid)) is not None}
     fit = [number for number in known if snapshot.usable >> number & 1]
     start, end = instants.instant(now), _instant(until)
     found = displace.first(snapshot.timeline, fit, start, end, ordered,
@@ -100,12 +105,11 @@ def one_of(engine: Engine, nodes: Sequence[mirrored_node.Node],
         return _made(snapshot, number, end, plan.timeline)
     odd = [number for number in known if number not in set(fit)]
     for number in odd[:_ODD]:
-        made = _cleared(engine, snapshot, number, start, end,
-                        hard_requests.limits())
+        made = _cleared(snapshot, number, start, end, hard_requests.limits())
         if not made.lost:
             _check(snapshot, number, known[number])
             return made
-    return NoRoom(found is None or found.cause.proved)
+    return found is None or found.cause.proved
 
 
 def on(engine: Engine, node: mirrored_node.Node, now: datetime.datetime,
@@ -121,28 +125,17 @@ def on(engine: Engine, node: mirrored_node.Node, now: datetime.datetime,
         lose the node.
     :raises Conflict: the node has changed since it was read.
     """
-    snapshot = engine.snapshots.snapshot(engine.database, now)
-    for number, _ in _numbered(snapshot, (node,)):
-        _check(snapshot, number, node)
-        return _cleared(engine, snapshot, number, instants.instant(now),
-                        _instant(until), limits)
-    raise db_connection.Conflict(f'node {node.uuid} is no host any more')
+    snapshot = engine.snapshot(now)
+    number = snapshot.find(node.uuid)
+    if number is None:
+        raise db_connection.Conflict(f'node {node.uuid} is no host any more')
+    _check(snapshot, number, node)
+    return _cleared(snapshot, number, instants.instant(now), _instant(until),
+                    limits)
 
 
 def _instant(until: datetime.datetime | None) -> int:
     return host_states.ALWAYS[1] if until is None else instants.instant(until)
-
-
-def _numbered(snapshot: snapshots.Snapshot, nodes: Iterable[mirrored_node.Node]
-              ) -> Iterable[tuple[int, mirrored_node.Node]]:
-    there = {
-        uuid: number
-        for number, uuid in enumerate(snapshot.host_set.uuids)
-        if snapshot.states[number] is not None
-    }
-    for node in nodes:
-        if node.uuid in there:
-            yield there[node.uuid], node
 
 
 def _check(snapshot: snapshots.Snapshot, number: int,
@@ -153,9 +146,8 @@ def _check(snapshot: snapshots.Snapshot, number: int,
         raise db_connection.Conflict(f'node {node.uuid} has changed')
 
 
-def _cleared(engine: Engine, snapshot: snapshots.Snapshot, number: int,
-             start: int, end: int, limits: budget.Limits) -> Displacement:
-    margin = engine.conf.leases.cleaning_time * instants.SECOND
+def _cleared(snapshot: snapshots.Snapshot, number: int, start: int, end: int,
+             limits: budget.Limits) -> Displacement:
     leaving: dict[str, leases.NodeBooking] = {}
     demands = []
     for booking, wanted in snapshot.host_state(number).promised:
@@ -163,7 +155,7 @@ def _cleared(engine: Engine, snapshot: snapshots.Snapshot, number: int,
                 booking.begun):
             continue
         demand = lease_demands.home(snapshot, [booking], wanted,
-                                    ~(1 << number), margin)
+                                    ~(1 << number))
         demands.append(demand)
         leaving[demand.id] = booking
     cleared = displace.clear_node(snapshot.timeline, number, start, end,

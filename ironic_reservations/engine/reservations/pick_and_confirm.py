@@ -82,25 +82,25 @@ def choose(engine: Engine, request: pick.NodeRequest, view: plan.View,
     return outcome
 
 
+@dataclasses.dataclass
 class _Picking:
     """A request for a node, and the client to confirm it with.
 
     :ivar proved: whether it is certain that leases cannot make room.
     """
 
-    def __init__(self, engine: Engine, request: pick.NodeRequest,
-                 sees: visibility.Visibility,
-                 observer: ironic_client.Ironic | None,
-                 need: plan.Need) -> None:
-        self._engine = engine
-        self._request = request
-        self._sees = sees
-        self._observer = observer
-        self._need = need
+    _engine: Engine
+    _request: pick.NodeRequest
+    _sees: visibility.Visibility
+    _observer: ironic_client.Ironic | None
+    _need: plan.Need
+    proved: bool = True
+
+    def __post_init__(self) -> None:
         # A list is in the caller's order of preference; without one, a node
         # for which no lease has to move is preferred.
-        self._ordered = request.node_uuids is not None and not need.bare
-        self.proved = True
+        self._ordered = (self._request.node_uuids is not None
+                         and not self._need.bare)
 
     def among(self, view: plan.View, confirmed: confirm.Confirmed | None = None
               ) -> Choice | pick.Refused:
@@ -121,7 +121,9 @@ class _Picking:
                         if isinstance(outcome, pick.Picked) else outcome)
             snapshot = confirmed.at(snapshot, made.node_uuid)
             view = dataclasses.replace(view, snapshot=snapshot)
-            if self._stands(snapshot, made.node_uuid):
+            # It may have other obstacles than the leases that move.
+            if pick.why_not(self._request, made.node_uuid, snapshot,
+                            self._sees) is None:
                 return Choice(snapshot.nodes[made.node_uuid], view, made)
 
     def _make_room(self, promised: Sequence[mirrored_node.Node],
@@ -135,13 +137,8 @@ class _Picking:
                 self._engine.conf.leases.without_reservation == 'allow'):
             return displacement.on(self._engine, promised[0], snapshot.now,
                                    snapshot.until)
-        self.proved = self.proved and made.proved
+        self.proved = self.proved and made
         return None
-
-    def _stands(self, snapshot: pick.Snapshot, uuid: str) -> bool:
-        """Return whether a node has no obstacle except leases that move."""
-        return pick.why_not(
-            self._request, uuid, snapshot, self._sees) is None
 
     def by_class(self, view: plan.View, refused: pick.Refused
                  ) -> Choice | pick.Refused:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import uuid as uuid_module
 
 from oslo_log import log
 
@@ -29,8 +30,8 @@ from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.reservations import find
-from ironic_reservations.engine.reservations import put_back
 from ironic_reservations.model import handovers
+from ironic_reservations.model import leases
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import node_reservation
 
@@ -62,9 +63,9 @@ def release(engine: Engine, uuid: str,
             held, here = find.live(connection, uuid, now, permitted)
             acts, busy = None, False
             if held.acted and not held.unused:
-                where = (held.node_uuid,)
-                acts = db_handovers.read(connection, where).get(held.node_uuid)
-                busy = bool(db_in_flight.read_busy(connection, where))
+                acts = db_handovers.read_one(connection, held.node_uuid)
+                busy = bool(db_in_flight.read_busy(connection,
+                                                   (held.node_uuid,)))
         puts_back = _puts_back(engine, held, acts, busy)
         ending = _ending(held, here, now, puts_back)
         if not puts_back:
@@ -85,9 +86,33 @@ def _ending(held: node_reservation.Reservation, here: seen.Seen,
     return change.Change(
         now, difference.Difference(here),
         [change.Write(held, None, cause, reason=reason),
-         *([change.Write(None, put_back.lease(held, now),
+         *([change.Write(None, _put_back(held, now),
                          change.Cause.PUT_BACK, now)] if puts_back else [])],
         subject=held.uuid)
+
+
+def _put_back(reservation: node_reservation.Reservation,
+              now: datetime.datetime) -> leases.Lease:
+    """Return the lease that takes the place of a reservation.
+
+    It is being deleted, and has no events, since it promises nothing. A worker
+    for leases puts the node back, cleans it, and deletes the lease.
+    """
+    lease_id, asked = str(uuid_module.uuid4()), str(uuid_module.uuid4())
+    # The uuid of the reservation: the handover and the hold in Placement
+    # are the same.
+    booking = leases.NodeBooking(
+        0, asked, 0, reservation.node_uuid, now, now,
+        leases.BookingState.ENDING, project_id=reservation.project_id,
+        uuid=reservation.uuid)
+    return leases.Lease(
+        # A name that nobody can have taken before.
+        lease_id, f'reservation-{reservation.uuid}-{lease_id[:8]}', now, now,
+        leases.LeaseStatus.DELETING, now,
+        project_id=reservation.project_id, user_id=reservation.user_id,
+        reservations=(leases.LeaseReservation(
+            asked, leases.ReservationStatus.DELETED, 1, 1, now,
+            str(uuid_module.uuid4()), bookings=(booking,)),))
 
 
 def _puts_back(engine: Engine, held: node_reservation.Reservation,

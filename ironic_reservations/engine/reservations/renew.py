@@ -21,7 +21,6 @@ from ironic_reservations import errors
 from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import change
-from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine.reservations import displacement
@@ -31,6 +30,7 @@ from ironic_reservations.model import host_view
 from ironic_reservations.model import limits
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
+from ironic_reservations.model import reasons
 from ironic_reservations.model import time_text
 from ironic_reservations.planner import pick
 
@@ -65,20 +65,17 @@ def renew(engine: Engine, uuid: str,
         with engine.database.snapshot() as connection:
             held, here = find.live(connection, uuid, now, permitted)
             lifetime.check_latest(allowed, held, end)
-            node = db_nodes.read_nodes(
-                connection, (held.node_uuid,), with_traits=False
-            )[held.node_uuid]
-            view = db_host_views.read(connection, (node.uuid,), now,
-                                      windows=True)[node.uuid]
+            node = db_nodes.read_node(connection, held.node_uuid)
+            assert node is not None
+            view = db_host_views.read_one(connection, node.uuid, now,
+                                          windows=True)
         room = _make_room(engine, held, node, view, end)
         extended = dataclasses.replace(held, expires_at=end, updated_at=now)
         # The node is among them, so that a lease that was planned after the
         # old end cannot commit any more.
-        renewal = change.Change(
-            now, (difference.Difference(here) if room is None
-                  else room.beside(here)),
-            [change.Write(held, extended)],
-            None if room is None else room.snapshot, uuid)
+        renewal = displacement.change_with(
+            now, here, room, writes=[change.Write(held, extended)],
+            subject=uuid)
         if held.unused:
             renewal.wrong_from(held.expires_at)
         return change.Planned(extended, renewal)
@@ -93,18 +90,19 @@ def _make_room(engine: Engine, held: node_reservation.Reservation,
         return None
     obstacle = pick.maintenance(view, end)
     if obstacle is not None:
-        raise errors.ExtensionRefused(
-            f'Node {node.uuid} {obstacle.text}. The reservation still ends at '
-            f'{time_text.moment(held.expires_at)}; it can be renewed up to '
-            'the start of the maintenance at most.',
-            reasons=[obstacle.as_dict()])
+        raise _refused(held, obstacle, 'maintenance')
     obstacle = pick.promise(view, end)
     if obstacle is None:
         return None
     room = displacement.on(engine, node, view.now, end, hard_requests.limits())
     if room.lost:
-        raise errors.ExtensionRefused(
-            f'Node {node.uuid} {obstacle.text}. The reservation still ends at '
-            f'{time_text.moment(held.expires_at)}; it can be renewed up to '
-            'the start of the lease at most.', reasons=[obstacle.as_dict()])
+        raise _refused(held, obstacle, 'lease')
     return room
+
+
+def _refused(held: node_reservation.Reservation, obstacle: reasons.Reason,
+             what: str) -> errors.ExtensionRefused:
+    return errors.ExtensionRefused(
+        f'Node {held.node_uuid} {obstacle.text}. The reservation still ends '
+        f'at {time_text.moment(held.expires_at)}; it can be renewed up to the '
+        f'start of the {what} at most.', reasons=[obstacle.as_dict()])

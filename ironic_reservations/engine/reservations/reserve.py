@@ -27,14 +27,13 @@ from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.engine import announce
 from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import change
-from ironic_reservations.engine import difference
 from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
 from ironic_reservations.engine import seen
+from ironic_reservations.engine.reservations import displacement
 from ironic_reservations.engine.reservations import lifetime
 from ironic_reservations.engine.reservations import pick_and_confirm
 from ironic_reservations.engine.reservations import plan
@@ -103,26 +102,23 @@ def reserve(engine: Engine, request: pick.NodeRequest,
                     unheld.setdefault(uuid, why)
 
 
+@dataclasses.dataclass
 class _Request:
     """A request for a reservation, and its memory between attempts.
 
-    :ivar unheld: the nodes that features could not use for it.
+    :ivar _unheld: the nodes that features could not use for it.
     """
 
-    def __init__(self, engine: Engine, request: pick.NodeRequest,
-                 sees: visibility.Visibility,
-                 observer: ironic_client.Ironic | None,
-                 unheld: Mapping[str, reasons.Reason],
-                 allowed: limits.Limits,
-                 key: earlier.Key | None) -> None:
-        self._engine = engine
-        self._request = request
-        self._sees = sees
-        self._observer = observer
-        self._unheld = unheld
-        self._allowed = allowed
-        self._key = key
-        self._tried = False
+    _engine: Engine
+    _request: pick.NodeRequest
+    _sees: visibility.Visibility
+    _observer: ironic_client.Ironic | None
+    _unheld: Mapping[str, reasons.Reason]
+    _allowed: limits.Limits
+    _key: earlier.Key | None
+    _tried: bool = False
+
+    def __post_init__(self) -> None:
         self.rename()
 
     def rename(self) -> None:
@@ -217,15 +213,10 @@ class _Request:
                 if not row.live(now) and (
                     row.node_uuid == made.node_uuid or row.uuid == made.uuid
                     or row.instance_uuid == made.instance_uuid)]
-        room = choice.room
-        rests_on = seen.picked(choice.node, choice.view.confirmed)
-        making = change.Change(
-            now, (difference.Difference(rests_on) if room is None
-                  else room.beside(rests_on)),
-            [change.Write(None, made),
-             *(change.Write(row, None, change.Cause.OVER,
-                            reason=announce.EXPIRED) for row in void)],
-            None if room is None else room.snapshot, made.uuid)
+        making = displacement.change_with(
+            now, seen.picked(choice.node, choice.view.confirmed), choice.room,
+            writes=[change.Write(None, made), *map(change.expired, void)],
+            subject=made.uuid)
         making.wrong_from(made.expires_at)
         return making
 

@@ -95,6 +95,11 @@ class Snapshot:
     state: State = dataclasses.field(default=State(), repr=False)
     loans: loans_module.Loans = loans_module.NONE
 
+    @property
+    def margin(self) -> int:
+        """The time for cleaning a node, in microseconds."""
+        return self.state.margin
+
     def eligible(self, wanted: requirements.Requirement) -> int:
         """Return the set of hosts that meet a requirement."""
         return self._sets[wanted]
@@ -154,6 +159,28 @@ class Snapshot:
             raise KeyError(number)
         return found
 
+    def find(self, node_uuid: str) -> int | None:
+        """Return the number of the host of a node, if it is one now."""
+        try:
+            number = self.host_set.number(node_uuid)
+        except KeyError:
+            return None
+        return None if self.states[number] is None else number
+
+    def number_of(self, row: leases.NodeBooking) -> int:
+        """Return the number of the host of a booking.
+
+        :raises KeyError: the node is not a host.
+        """
+        return self.host_set.number(row.node_uuid)
+
+    def host_of(self, row: leases.NodeBooking) -> host_states.HostState:
+        """Return the host of a booking.
+
+        :raises KeyError: the node is not a host, or not any more.
+        """
+        return self.host_state(self.number_of(row))
+
     def generation(self, number: int) -> tuple[str, int]:
         """Return the uuid of a host's node, and its generation."""
         node = self.host_state(number).host.node
@@ -179,8 +206,6 @@ class Snapshot:
 def promised(lease: leases.Lease, rows: Iterable[leases.NodeBooking]
              ) -> list[Promised]:
     """Return bookings of a lease with their requirements."""
-    wanted = {each.id: (requirements.parse(
-        each.hypervisor_properties, each.resource_properties,
-        None if each.instances is None else each.instances.need),
-        each.instances) for each in lease.reservations}
+    wanted = {each.id: (requirements.of(each), each.instances)
+              for each in lease.reservations}
     return [(row, *wanted[row.reservation_id]) for row in rows]

@@ -150,9 +150,8 @@ class SnapshotCache:
         self._forgotten += 1
         self._versions = node_versions.Versions()
         self._changes = seen_changes.SeenChanges()
-        self._copy = working_copy.WorkingCopy(self._conf, next(
-            (limits for each in self._features
-             if (limits := each.narrow(self._conf)) is not None), None))
+        self._copy = working_copy.WorkingCopy(self._conf, feature.first(
+            each.narrow(self._conf) for each in self._features))
         #: When all nodes were compared.
         self._compared: float | None = None
 

@@ -186,7 +186,7 @@ class WorkingCopy:
         """Return a snapshot of all hosts as they are at a time."""
         wanted = set(wanted)
         for requirement in wanted:
-            self._set(requirement)
+            self._add_set(requirement)
         self.draw(now)
         margin: int = self._conf.leases.cleaning_time * instants.SECOND
         instant = instants.instant(now)
@@ -260,12 +260,11 @@ class WorkingCopy:
             self._ready |= bit if here.ready() else 0
             self._usable |= bit if here.unfit is None else 0
 
-    def _set(self, requirement: requirements.Requirement) -> int:
+    def _add_set(self, requirement: requirements.Requirement) -> None:
         if requirement not in self._sets:
             self._sets[requirement] = host_sets.mask(
                 number for number, known in enumerate(self._known)
                 if known is not None and requirement.met_by(known))
-        return self._sets[requirement]
 
     def _changed(
             self, here: host_states.HostState,
@@ -308,7 +307,7 @@ class WorkingCopy:
             # Mostly they require the same.
             if requirement is not last:
                 last = requirement
-                self._set(requirement)
+                self._add_set(requirement)
         drawn = instance_host_states.draw(
             here, number, now, margin, self._sets.__getitem__,
             self._rows[number])

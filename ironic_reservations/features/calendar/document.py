@@ -193,8 +193,7 @@ class Calendars:
 
     def _snapshot(self) -> snapshots.Snapshot:
         # No request is refused by it, so it may be a second old.
-        return self._engine.snapshots.snapshot(
-            self._engine.database, self._engine.clock(), compared=False)
+        return self._engine.snapshot(self._engine.clock(), compared=False)
 
     def _known(self, snapshot: snapshots.Snapshot) -> _Hosts:
         found = self._hosts

@@ -234,9 +234,8 @@ class _Plan:
         self._names = {node.uuid: node.name or node.uuid for node in nodes}
         self._named_by_uuid = {node.uuid: f'{node.name} ({node.uuid})'
                                for node in nodes if node.name}
-        self._snapshot = engine.snapshots.snapshot(
-            engine.database, self._now,
-            () if others is None else others.wanted.values())
+        self._snapshot = engine.snapshot(
+            self._now, () if others is None else others.wanted.values())
         self._ground = holdings_module.read(engine, self._snapshot, nodes)
         each = [self._window(ident, node.uuid, start, place)
                 for place, node in enumerate(nodes)]
@@ -326,7 +325,7 @@ class _Plan:
                         and row.ends_at > window.starts_at):
                     asked[row] = wanted
         leaving = {lease_demands.home(
-            snapshot, unit, asked[unit[0]], snapshot.usable, self._margin):
+            snapshot, unit, asked[unit[0]], snapshot.usable):
             unit for unit in lease_demands.units(snapshot, asked)}
         return homes_module.find(snapshot, windows, leaving,
                                  others)

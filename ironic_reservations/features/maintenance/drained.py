@@ -65,8 +65,7 @@ def _move(engine: Engine, there: node_window.NodeWindow,
     if uuid not in nodes or not windows or there not in windows[0].nodes:
         return
     (window,) = windows
-    found = holdings.read(engine, engine.snapshots.snapshot(
-        engine.database, now), [nodes[uuid]])
+    found = holdings.read(engine, engine.snapshot(now), [nodes[uuid]])
     margin = datetime.timedelta(seconds=engine.conf.leases.cleaning_time)
     start = max(wanted, now)
     for each in found.bound[uuid]:

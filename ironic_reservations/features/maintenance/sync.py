@@ -220,7 +220,7 @@ class _Sync:
         engine, now = self._engine, self._engine.clock()
         if node_condition.occupied(shown) or node_condition.coming(shown):
             return True
-        snapshot = engine.snapshots.snapshot(engine.database, now)
+        snapshot = engine.snapshot(now)
         return any(each.begun for each in holdings_module.read(
             engine, snapshot, [node]).bound[node.uuid])
 

@@ -57,7 +57,7 @@ def read(engine: Engine, window: values.Window) -> dict[str, Wait]:
     with engine.database.read() as connection:
         nodes = db_nodes.read_nodes(connection, late, with_traits=False)
         named = lease_names.read(connection, late)
-    snapshot = engine.snapshots.snapshot(engine.database, now)
+    snapshot = engine.snapshot(now)
     bound = ({uuid: [each for each in there if each.begun]
               for uuid, there in holdings.read(
                   engine, snapshot, list(nodes.values())).bound.items()}

@@ -63,8 +63,7 @@ def move_earlier(engine: Engine,
     if not waiting:
         return 0
     try:
-        queue.begin(engine.snapshots.snapshot(engine.database, now,
-                                              queue.requirements()))
+        queue.begin(engine.snapshot(now, queue.requirements()))
     except (errors.Contention, db_connection.Conflict) as exc:
         # The next pass tries again.
         LOG.debug('The queue is left alone for now: %s', exc)

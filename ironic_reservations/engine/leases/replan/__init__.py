@@ -70,8 +70,7 @@ def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
     wanted = _wanted(after)
     asked = [*wanted.values(), *(
         () if others is None else others.wanted.values())]
-    snapshot = engine.snapshots.snapshot(engine.database, now, asked,
-                                         compared)
+    snapshot = engine.snapshot(now, asked, compared)
     try:
         _check_unmoved(snapshot, before)
         task = task_module.Task(engine, snapshot, before, after, changes,
@@ -122,8 +121,7 @@ def earliest(engine: Engine, before: leases.Lease, first: datetime.datetime,
     :raises Conflict: the lease has been moved since it was read.
     """
     wanted = _wanted(before)
-    snapshot = engine.snapshots.snapshot(engine.database, now,
-                                         wanted.values())
+    snapshot = engine.snapshot(now, wanted.values())
     _check_unmoved(snapshot, before)
     task = task_module.Task(engine, snapshot, before, before,
                             leases.LeaseChange(), wanted, before.end,
@@ -143,8 +141,7 @@ def _check_unmoved(snapshot: snapshots.Snapshot, lease: leases.Lease) -> None:
     try:
         unmoved = all(
             any(row.uuid == each.uuid and row == each
-                for row, _ in snapshot.host_state(
-                    snapshot.host_set.number(each.node_uuid)).promised)
+                for row, _ in snapshot.host_of(each).promised)
             for each in lease.bookings)
     except KeyError:
         unmoved = False

@@ -45,20 +45,20 @@ def plan(task: task_module.Task) -> task_module.Replanned:
     hidden = task.placeholders(task.free, task.before.bookings)
     free = task.free.adding(hidden)
     if task.window is None or task.permits(task.after.start, least):
-        outcome = _here(task, free)
+        outcome = _here(task, free, least)
         if isinstance(outcome, plans.Plan):
             return _replanned(task, outcome, hidden)
     if task.window is not None:
         return _within(task, task.window, least)
-    demands = _demands(task, list(least.values()))
+    demands = _demands(task, least)
     _, outcome, slid = task.slide(free, demands, least, outcome)
     if isinstance(outcome, plans.Refusal):
         raise task.refusal(outcome, free, demands)
     return _replanned(task, outcome, hidden, slid)
 
 
-def _here(task: task_module.Task, free: timeline.Timeline
-          ) -> plans.Plan | plans.Refusal:
+def _here(task: task_module.Task, free: timeline.Timeline,
+          least: Mapping[str, int]) -> plans.Plan | plans.Refusal:
     """Plan a lease at its start, while all others keep their dates.
 
     :returns: the plan, or the reason why there is none for the minimum number.
@@ -68,15 +68,12 @@ def _here(task: task_module.Task, free: timeline.Timeline
     after = task.after
     kept = {each.id: max(each.least, min(len(each.bookings), each.most))
             for each in after.reservations}
-    if kept != {each.id: each.least for each in after.reservations} and (
-            task.permits(after.start, kept)):
-        outcome = planning.plan(free, _demands(task, list(kept.values())),
+    if kept != least and task.permits(after.start, kept):
+        outcome = planning.plan(free, _demands(task, kept),
                                 hard_requests.limits())
         if isinstance(outcome, plans.Plan):
             return outcome
-    return planning.plan(free, _demands(
-        task, [each.least for each in after.reservations]),
-        hard_requests.limits())
+    return planning.plan(free, _demands(task, least), hard_requests.limits())
 
 
 def _within(task: task_module.Task, window: task_module.Window,
@@ -90,12 +87,16 @@ def _within(task: task_module.Task, window: task_module.Window,
     # A host that is not lent any more can be kept at the present start,
     # but not at another one.
     demands = [task.snapshot.limited(demand, task.before.project_id)
-               for demand in _demands(first, list(least.values()))]
-    start = _first_start(task, free, demands, window.first,
-                         window.last + length, least)
+               for demand in _demands(first, least)]
+
+    def permits(start: datetime.datetime) -> bool:
+        return task.permits(start, least)
+
+    start = _first_start(free, demands, window.first, window.last + length,
+                         permits)
     if start is not None:
         moved = task.starting(start)
-        outcome = _here(moved, free)
+        outcome = _here(moved, free, least)
         if isinstance(outcome, plans.Plan):
             return _replanned(moved, outcome, hidden)
     outcome = planning.plan(free, demands, hard_requests.limits())
@@ -112,19 +113,19 @@ def _within(task: task_module.Task, window: task_module.Window,
         ahead = min(ahead, window.until)
     # This is an offer.
     hard_requests.unlock_offers()
-    later = _first_start(task, free, demands, window.first, ahead, least)
+    later = _first_start(free, demands, window.first, ahead, permits)
     raise task.refusal(outcome, free, (),
                        None if later is None else later + length)
 
 
-def _first_start(task: task_module.Task, free: timeline.Timeline,
-                 demands: Sequence[bookings.Demand],
+def _first_start(free: timeline.Timeline, demands: Sequence[bookings.Demand],
                  first: datetime.datetime, until: datetime.datetime,
-                 least: Mapping[str, int]) -> datetime.datetime | None:
-    """Return the earliest start at which all other leases keep their dates."""
-    def permits(start: datetime.datetime) -> bool:
-        return task.permits(start, least)
+                 permits: Callable[[datetime.datetime], bool]
+                 ) -> datetime.datetime | None:
+    """Return the earliest start at which all other leases keep their dates.
 
+    :param permits: whether the limits allow a start at an instant.
+    """
     # The first start need not be a whole minute.
     return first if permits(first) and isinstance(
         planning.plan(free, demands, hard_requests.limits()), plans.Plan
@@ -157,32 +158,30 @@ def earliest(task: task_module.Task, first: datetime.datetime,
     demands = [task.snapshot.limited(dataclasses.replace(
         demand, start=instants.instant(first),
         end=instants.instant(first + length)), before.project_id)
-        for demand in _demands(task, [len(each.bookings) for each
-                                      in before.reservations])]
-    # The start that was asked for need not be a whole minute.
-    if first > task.snapshot.now and permits(first) and isinstance(
-            planning.plan(free, demands, hard_requests.limits()),
-            plans.Plan):
-        return first
+        for demand in _demands(task, {each.id: len(each.bookings) for each
+                                      in before.reservations})]
     # A start that is only seconds earlier is not worth a notice.
     latest = instants.instant(before.start) - 1
-    return ladder.earliest(
-        free, demands, instants.moment(latest - latest % ladder.GRAIN)
-        + length, permits)
+    until = instants.moment(latest - latest % ladder.GRAIN) + length
+    if first <= task.snapshot.now:
+        return ladder.earliest(free, demands, until, permits)
+    return _first_start(free, demands, first, until, permits)
 
 
-def _demands(task: task_module.Task, least: Sequence[int]
+def _demands(task: task_module.Task, least: Mapping[str, int]
              ) -> list[bookings.Demand]:
-    """Return demands for as many hosts as the limits allow."""
+    """Return demands for as many hosts as the limits allow.
+
+    :param least: the least number for each reservation, by its id.
+    """
     after, snapshot = task.after, task.snapshot
-    maximums = task.maximums({each.id: count for each, count in zip(
-        after.reservations, least, strict=True)})
+    maximums = task.maximums(least)
     begin = max(after.start, snapshot.now)
     return [task.limited(lease_demands.of(
         each.id, instants.instant(begin), instants.instant(after.end),
-        count, maximums[each.id], snapshot.eligible(task.wanted[each.id])
+        least[each.id], maximums[each.id],
+        snapshot.eligible(task.wanted[each.id])
         & ~snapshot.host_set.mask(task.returned(each)),
-        task.margin, snapshot.host_set.mask(
+        snapshot.margin, snapshot.host_set.mask(
             booking.node_uuid for booking in each.bookings),
-        each.instances))
-        for each, count in zip(after.reservations, least, strict=True)]
+        each.instances)) for each in after.reservations]

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import bisect
+import collections
 from collections.abc import Sequence
 import dataclasses
 import datetime
@@ -59,9 +60,9 @@ def plan(task: task_module.Task) -> task_module.Replanned:
     staying = [_staying(task, row) for row in usable
                if task.after.end > row.ends_at]
     units, moving = unusable.overtaken(task, lost, kept)
-    maximums = task.maximums({each.id: max(each.least, sum(
-        row.reservation_id == each.id for row in kept))
-        for each in task.after.reservations})
+    have = collections.Counter(row.reservation_id for row in kept)
+    maximums = task.maximums({each.id: max(each.least, have[each.id])
+                              for each in task.after.reservations})
     growing = [demand for each in task.after.reservations
                if (demand := _growing(task, each, kept, ended,
                                       maximums[each.id])) is not None]
@@ -71,12 +72,11 @@ def plan(task: task_module.Task) -> task_module.Replanned:
     hidden = task.placeholders(free, kept)
     free = free.adding(hidden)
     demands = [*staying, *moving, *growing]
-    _, outcome, slid = task.slide(free, demands, {
-        each.id: sum(row.reservation_id == each.id for row in kept) + sum(
-            demand.least for demand in growing
-            if demand.id.partition(':')[0] == each.id)
-        for each in task.after.reservations}, planning.plan(
-            free, demands, hard_requests.limits()))
+    counts = have + collections.Counter({
+        task_module.reservation_of(demand): demand.least
+        for demand in growing})
+    _, outcome, slid = task.slide(free, demands, counts, planning.plan(
+        free, demands, hard_requests.limits()))
     if isinstance(outcome, plans.Refusal):
         unusable.check_homes(task, units, moving, outcome)
         # Which bookings of others have to move depends on the end, so
@@ -89,9 +89,10 @@ def plan(task: task_module.Task) -> task_module.Replanned:
     for demand, granted in zip(
             growing, outcome.granted[len(staying) + len(moving):],
             strict=True):
+        ident = task_module.reservation_of(demand)
         added.extend(lease_demands.granted_rows(
-            task.snapshot, demand.id.partition(':')[0], granted,
-            task.before.project_id, _next_place(task, demand.id)))
+            task.snapshot, ident, granted, task.before.project_id,
+            _next_place(task, ident)))
     return task.replanned(
         outcome.timeline.without(hidden), kept=kept,
         # A booking that has not begun is deleted at once.
@@ -114,8 +115,7 @@ def _reaches(task: task_module.Task, end: datetime.datetime) -> bool:
 def _parted(task: task_module.Task, each: leases.LeaseReservation
             ) -> tuple[list[leases.NodeBooking], list[leases.NodeBooking]]:
     """Return the bookings that stay, and the bookings that are released."""
-    rows = [row for row in each.bookings
-            if row.state is not leases.BookingState.ENDING]
+    rows = [row for row in each.bookings if not row.ending]
     returned = task.returned(each)
     goes = [row for row in rows if row.node_uuid in returned
             or task.changes.heal and _broken(task, row)]
@@ -145,7 +145,7 @@ def _check_fits(task: task_module.Task, each: leases.LeaseReservation,
             each.hypervisor_properties, each.resource_properties):
         return
     eligible = task.snapshot.eligible(task.wanted[each.id])
-    if any(not eligible >> task.number(row) & 1 for row in rows):
+    if any(not eligible >> task.snapshot.number_of(row) & 1 for row in rows):
         raise errors.LeaseFrozen(
             f'The reservation {each.id} has started, and some of its '
             'hosts do not match the new properties. Ask for properties '
@@ -154,7 +154,7 @@ def _check_fits(task: task_module.Task, each: leases.LeaseReservation,
 
 def _broken(task: task_module.Task, row: leases.NodeBooking) -> bool:
     """Return whether a node cannot serve the lease until the promised end."""
-    number = task.number(row)
+    number = task.snapshot.number_of(row)
     here = task.snapshot.host_state(number)
     return (here.broken() is not None
             or here.interruption(row, task.snapshot.now) is not None
@@ -163,7 +163,7 @@ def _broken(task: task_module.Task, row: leases.NodeBooking) -> bool:
 
 
 def _idle(task: task_module.Task, row: leases.NodeBooking) -> bool:
-    node = task.snapshot.host_state(task.number(row)).host.node
+    node = task.snapshot.host_of(row).host.node
     if node.compute:
         # It is not known which server uses which booking.
         return True
@@ -179,30 +179,32 @@ def _keeping(task: task_module.Task, rows: Sequence[leases.NodeBooking]
     planned again as a whole.
     """
     names = {host_states.name(row) for row in rows
-             if task.after.end <= row.ends_at or task.is_compute(row)}
+             if task.after.end <= row.ends_at or (
+                 task.snapshot.host_of(row).host.node.compute)}
     end = instants.instant(task.after.end)
     found: list[bookings.Booking] = []
-    for number in {task.number(row) for row in rows}:
+    for number in {task.snapshot.number_of(row) for row in rows}:
         for each in task.snapshot.timeline.rows[number]:
             if host_states.whole(each.id) not in names or each.start >= end:
                 continue
             until = min(each.end, end)
             found.append(dataclasses.replace(
                 each, end=until, movable=False, margin=min(
-                    task.margin, each.end + each.margin - until)))
+                    task.snapshot.margin, each.end + each.margin - until)))
     return found
 
 
 def _staying(task: task_module.Task,
              row: leases.NodeBooking) -> bookings.Demand:
     """Return a demand that extends the use of a host."""
-    here = task.snapshot.host_state(task.number(row))
-    start = instants.instant(row.ends_at if here.host.node.compute
-                             else row.starts_at)
+    snapshot = task.snapshot
+    start = instants.instant(
+        row.ends_at if snapshot.host_of(row).host.node.compute
+        else row.starts_at)
     return task.limited(lease_demands.of_rows(
-        f'{row.reservation_id}{lease_demands.KEPT}{row.place}', [row], start,
-        max(instants.instant(task.after.end), start + 1),
-        1 << task.number(row), task.margin, here))
+        snapshot, f'{row.reservation_id}{lease_demands.KEPT}{row.place}',
+        [row], start, max(instants.instant(task.after.end), start + 1),
+        1 << snapshot.number_of(row)))
 
 
 def _leaving(task: task_module.Task, rows: Sequence[leases.NodeBooking]
@@ -212,7 +214,7 @@ def _leaving(task: task_module.Task, rows: Sequence[leases.NodeBooking]
     for row in rows:
         if not row.begun or not task.on_timeline(row):
             continue
-        number = task.number(row)
+        number = task.snapshot.number_of(row)
         here = task.snapshot.host_state(number)
         end = instants.instant(task.snapshot.now)
         until = host_states.late(task.snapshot.now)
@@ -228,7 +230,7 @@ def _leaving(task: task_module.Task, rows: Sequence[leases.NodeBooking]
                     booked, here.instances[row.reservation_id]),
                 end=min(until, instants.instant(row.ends_at))))
             continue
-        until = max(end + task.margin, until)
+        until = max(end + task.snapshot.margin, until)
         starts = task.free.starts[number]
         later = bisect.bisect_left(starts, end)
         for start in starts[later:later + 1]:
@@ -267,10 +269,9 @@ def _growing(task: task_module.Task, each: leases.LeaseReservation,
     return task.limited(lease_demands.of(
         each.id + lease_demands.MORE, instants.instant(snapshot.now),
         instants.instant(task.after.end), least, most, eligible,
-        task.margin, snapshot.ready, each.instances, each.id))
+        task.snapshot.margin, snapshot.ready, each.instances, each.id))
 
 
-def _next_place(task: task_module.Task, demand_id: str) -> int:
-    key = demand_id.partition(':')[0]
+def _next_place(task: task_module.Task, reservation_id: str) -> int:
     return 1 + max((row.place for row in task.before.bookings
-                    if row.reservation_id == key), default=-1)
+                    if row.reservation_id == reservation_id), default=-1)

@@ -74,6 +74,11 @@ class Window:
     until: datetime.datetime | None
 
 
+def reservation_of(demand: bookings.Demand) -> str:
+    """Return the id of the lease reservation that a demand is for."""
+    return demand.id.partition(':')[0]
+
+
 @dataclasses.dataclass(frozen=True)
 class Task:
     """A lease to plan, and the snapshot to plan it on.
@@ -102,11 +107,6 @@ class Task:
     others: ladder.Others | None = None
 
     @functools.cached_property
-    def margin(self) -> int:
-        """Return the time for cleaning a node, in microseconds."""
-        return self.engine.conf.leases.cleaning_time * instants.SECOND
-
-    @functools.cached_property
     def own(self) -> frozenset[str]:
         """Return the names of the bookings of the lease itself."""
         # Bookings whose nodes are being released still occupy them.
@@ -117,12 +117,12 @@ class Task:
         """Return the timeline without the bookings of the lease itself."""
         there = self.snapshot.timeline
         return there.without(host_states.parts(
-            there.rows, set(map(self.number, self._staying)), self.own))
+            there.rows, set(map(self.snapshot.number_of, self._staying)),
+            self.own))
 
     @property
     def _staying(self) -> list[leases.NodeBooking]:
-        return [row for row in self.before.bookings
-                if row.state is not leases.BookingState.ENDING]
+        return [row for row in self.before.bookings if not row.ending]
 
     def limited(self, demand: bookings.Demand) -> bookings.Demand:
         """Return a demand without hosts whose loan would end too early.
@@ -233,10 +233,11 @@ class Task:
         end = instants.instant(self.after.end)
         longer: dict[int, list[tuple[int, int]]] = {}
         for row in staying:
-            longer.setdefault(self.number(row), []).append(
+            longer.setdefault(self.snapshot.number_of(row), []).append(
                 (row.window[0], end))
         now = instants.instant(self.snapshot.now)
-        for number in {self.number(row) for row in self.before.bookings
+        for number in {self.snapshot.number_of(row)
+                       for row in self.before.bookings
                        if self.on_timeline(row)}:
             # Mostly no promise hides another one.
             if now < self.snapshot.host_state(number).orderly_until:
@@ -261,17 +262,9 @@ class Task:
         return [each.id for each in self.after.reservations].index(
             reservation_id)
 
-    def number(self, row: leases.NodeBooking) -> int:
-        """Return the number of the host that a row is on."""
-        return self.snapshot.host_set.number(row.node_uuid)
-
     def on_timeline(self, row: leases.NodeBooking) -> bool:
         """Return whether a node is usable, and so on the timeline."""
-        return bool(self.snapshot.usable >> self.number(row) & 1)
-
-    def is_compute(self, row: leases.NodeBooking) -> bool:
-        """Return whether instances share the host that a row is on."""
-        return self.snapshot.host_state(self.number(row)).host.node.compute
+        return bool(self.snapshot.usable >> self.snapshot.number_of(row) & 1)
 
     def refusal(self, refused: plans.Refusal, free: timeline.Timeline,
                 demands: Sequence[bookings.Demand],
@@ -286,7 +279,7 @@ class Task:
         """
         if self.window is not None:
             return self._refused_window(refused, self.window, later)
-        place = self.place(refused.demand.id.partition(':')[0])
+        place = self.place(reservation_of(refused.demand))
         moved = demands if self.after.start != self.before.start else ()
         return refusal_messages.of_change(
             self.snapshot, self.before.project_id, place,
@@ -296,7 +289,7 @@ class Task:
     def _refused_window(self, refused: plans.Refusal, window: Window,
                         later: datetime.datetime | None
                         ) -> errors.LeaseRefused:
-        place = self.place(refused.demand.id.partition(':')[0])
+        place = self.place(reservation_of(refused.demand))
         # An offer has other dates only, and no other hosts.
         if self.changes.opened is None or self.changes.reservations:
             later = None
@@ -365,14 +358,13 @@ class Task:
         difference = difference_module.compare(
             snapshot, after, self.own | ladder.names(slid), homes)
         own = difference_module.seen_of(
-            snapshot, map(self.number, self.before.bookings))
+            snapshot, map(snapshot.number_of, self.before.bookings))
         end = self.after.end
         rows = [*(dataclasses.replace(row, ends_at=end) for row in kept),
                 *(dataclasses.replace(row, ends_at=snapshot.now,
                                       state=leases.BookingState.ENDING)
                   for row in ended), *added,
-                *(row for row in self.before.bookings
-                  if row.state is leases.BookingState.ENDING)]
+                *(row for row in self.before.bookings if row.ending)]
         healed = self.changes.heal
         reservations = tuple(dataclasses.replace(
             each, bookings=tuple(row for row in rows

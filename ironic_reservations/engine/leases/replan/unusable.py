@@ -23,6 +23,7 @@ from collections.abc import Sequence
 import dataclasses
 import datetime
 
+from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import refusal_messages
 from ironic_reservations.engine.leases.replan import task as task_module
@@ -44,8 +45,8 @@ def check_closed(task: task_module.Task,
     if (task.after.end <= end
             or task.engine.conf.leases.allow_extension_on_closed_hosts):
         return
-    found = {task.number(row): row for row in rows
-             if task.snapshot.host_state(task.number(row)).closed()}
+    found = {task.snapshot.number_of(row): row for row in rows
+             if task.snapshot.host_of(row).closed()}
     if not found:
         return
     place = min(task.place(row.reservation_id) for row in found.values())
@@ -64,20 +65,20 @@ def check_windows(task: task_module.Task,
     :raises LeaseRefused: a host would be kept into its maintenance.
     """
     before, after = task.before.end, task.after.end
-    until = instants.moment(instants.instant(after) + task.margin)
+    until = instants.moment(instants.instant(after) + task.snapshot.margin)
     found = [] if after <= before else [
         (window, row) for row in rows
-        for window in task.snapshot.host_state(task.number(row)).windows
+        for window in task.snapshot.host_of(row).windows
         if window.stands(task.snapshot.now)
         and window.starts_at < until and window.ends_at > before]
     if not found:
         return
     window, row = min(found, key=lambda pair: pair[0].starts_at)
     latest = min(task.until, instants.moment(
-        instants.instant(window.starts_at) - task.margin))
+        instants.instant(window.starts_at) - task.snapshot.margin))
     raise refusal_messages.of_window(
         task.place(row.reservation_id),
-        task.snapshot.host_state(task.number(row)).host, window,
+        task.snapshot.host_of(row).host, window,
         latest if reaches(latest) else None)
 
 
@@ -90,12 +91,12 @@ def check_loans(task: task_module.Task, rows: Sequence[leases.NodeBooking],
     """
     loans, after = task.snapshot.loans, task.after.end
     if after <= task.before.end or (
-            instants.instant(after) + task.margin <= loans.until):
+            instants.instant(after) + task.snapshot.margin <= loans.until):
         return
     lent = loans.to(task.before.project_id)
-    until = instants.moment(loans.until - task.margin)
+    until = instants.moment(loans.until - task.snapshot.margin)
     for row in rows:
-        number = task.number(row)
+        number = task.snapshot.number_of(row)
         if lent >> number & 1:
             place = task.place(row.reservation_id)
             offered = min(task.until, until)
@@ -117,10 +118,16 @@ def overtaken(task: task_module.Task, rows: Sequence[leases.NodeBooking],
     :returns: units of bookings of other leases, each of which needs one host,
         and for each unit a demand for another host.
     """
-    found = {other: row for row in rows
-             for other in _overtaken(task, row, kept)}
+    found = {other: (row, wanted) for row in rows
+             for other, wanted in _overtaken(task, row, kept)}
     units = lease_demands.units(task.snapshot, found)
-    return units, [_home(task, found[unit[0]], unit) for unit in units]
+    moving = []
+    for unit in units:
+        row, wanted = found[unit[0]]
+        moving.append(lease_demands.home(
+            task.snapshot, unit, wanted, task.snapshot.usable,
+            f'{row.reservation_id}:{row.place}:{host_states.name(unit[0])}'))
+    return units, moving
 
 
 def check_homes(task: task_module.Task,
@@ -136,31 +143,31 @@ def check_homes(task: task_module.Task,
     """
     for unit, demand in zip(units, moving, strict=True):
         if demand.id == refused.demand.id:
-            place = task.place(demand.id.partition(':')[0])
+            place = task.place(task_module.reservation_of(demand))
             raise refusal_messages.of_overtaken(
-                place, task.snapshot.host_state(task.number(unit[0])).host,
+                place, task.snapshot.host_of(unit[0]).host,
                 task.after.end, refused.cause)
 
 
 def _overtaken(task: task_module.Task, row: leases.NodeBooking,
                kept: Sequence[leases.NodeBooking]
-               ) -> list[leases.NodeBooking]:
+               ) -> list[snapshots.Displaced]:
     """Return bookings of others in the time for which a host is kept."""
     before, after = task.before.end, task.after.end
-    here = task.snapshot.host_state(task.number(row))
+    here = task.snapshot.host_of(row)
     if after <= before:
         return []
     if here.host.node.compute:
         return _crowded_out(task, here, kept)
-    until = instants.instant(after) + task.margin
-    return [other for other, _ in here.promised
+    until = instants.instant(after) + task.snapshot.margin
+    return [(other, wanted) for other, wanted in here.promised
             if not other.begun and other.starts_at >= before
             and instants.instant(other.starts_at) < until]
 
 
 def _crowded_out(task: task_module.Task, here: host_states.HostState,
                  kept: Sequence[leases.NodeBooking]
-                 ) -> list[leases.NodeBooking]:
+                 ) -> list[snapshots.Displaced]:
     """Return bookings without room on a compute host beside kept bookings."""
     staying = {row.uuid for row in kept}
     end = instants.instant(task.after.end)
@@ -171,16 +178,6 @@ def _crowded_out(task: task_module.Task, here: host_states.HostState,
     longer = [dataclasses.replace(each, end=end, movable=False)
               if row.uuid in staying else each
               for each, (row, _) in zip(there, here.promised, strict=True)]
-    return [row for row, _ in instance_host_states.excess(here, longer)
+    return [(row, wanted) for row, wanted
+            in instance_host_states.excess(here, longer)
             if row.uuid not in known and row.uuid not in staying]
-
-
-def _home(task: task_module.Task, staying: leases.NodeBooking,
-          unit: list[leases.NodeBooking]) -> bookings.Demand:
-    """Return a demand for another host, for a unit that a row displaces."""
-    row = unit[0]
-    here = task.snapshot.host_state(task.number(row))
-    return lease_demands.home(
-        task.snapshot, unit, lease_demands.wanted_of(here, row),
-        task.snapshot.usable, task.margin,
-        f'{staying.reservation_id}:{staying.place}:{host_states.name(row)}')

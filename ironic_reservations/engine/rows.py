@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Write the difference between two states of a lease and its bookings."""
+"""Write the differences between two states of leases and reservations."""
 
 from __future__ import annotations
 
@@ -23,16 +23,57 @@ import sqlalchemy as sa
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import earlier
 from ironic_reservations.model import leases
+from ironic_reservations.model import node_reservation
 
+#: A reservation as it was read, and as it will be.
+ReservationPair = tuple[node_reservation.Reservation | None,
+                        node_reservation.Reservation | None]
 _ENDING = leases.BookingState.ENDING
 
 
-def write(connection: sa.Connection, before: leases.Lease | None,
-          after: leases.Lease | None, now: datetime.datetime,
-          due_at: datetime.datetime | None,
-          given: Sequence[object] = ()) -> int | None:
+def write_reservations(connection: sa.Connection,
+                       pairs: Sequence[ReservationPair],
+                       now: datetime.datetime) -> dict[str, int]:
+    """Write the differences between two states of reservations.
+
+    The generations of their nodes have been raised before, except for void
+    reservations, which give no right to a node.
+
+    :param pairs: ``None`` before: it is made; ``None`` after: it is deleted.
+    :returns: the ids of the inserted rows, by uuid.
+    :raises Conflict: one of the reservations has changed since.
+    :raises oslo_db.exception.DBDuplicateEntry: a new reservation has the uuid,
+        the node or the instance of another one.
+    """
+    gone = [before for before, after in pairs
+            if before is not None and after is None]
+    void = [row for row in gone if not row.live(now)]
+    if void and db_reservations.delete_void(
+            connection, void, now) != len(void):
+        raise db_connection.Conflict('a reservation has changed meanwhile')
+    for row in gone:
+        if row.live(now):
+            db_reservations.delete(connection, row)
+    ids = {}
+    for before, after in pairs:
+        if after is None:
+            continue
+        if before is None:
+            made = db_reservations.insert(connection, after)
+            assert made.id is not None
+            ids[made.uuid] = made.id
+        else:
+            db_reservations.update(connection, before, after, now)
+    return ids
+
+
+def write_lease(connection: sa.Connection, before: leases.Lease | None,
+                after: leases.Lease | None, now: datetime.datetime,
+                due_at: datetime.datetime | None,
+                given: Sequence[object]) -> int | None:
     """Write the differences between two states of a lease.
 
     The generations of all nodes whose bookings differ have been raised before.
@@ -93,18 +134,19 @@ def _write_bookings(connection: sa.Connection, before: leases.Lease,
                                                after.lessee_before)})
     extended: dict[datetime.datetime, list[leases.NodeBooking]] = {}
     changed: dict[leases.BookingState, list[leases.NodeBooking]] = {}
+    ended: list[leases.NodeBooking] = []
     for row, after in staying:
-        if after.state is row.state or after.state is _ENDING:
-            if after.ends_at != row.ends_at and after.state is not _ENDING:
-                extended.setdefault(after.ends_at, []).append(row)
-        else:
+        if after.state is _ENDING:
+            if row.state is not _ENDING:
+                ended.append(row)
+        elif after.state is not row.state:
             changed.setdefault(after.state, []).append(row)
+        elif after.ends_at != row.ends_at:
+            extended.setdefault(after.ends_at, []).append(row)
     for ends_at, rows in extended.items():
         db_bookings.update_end(connection, rows, ends_at, now)
     for state, rows in changed.items():
         db_bookings.update_state(connection, rows, state, now)
-    db_bookings.end(connection, [
-        row for row, after in staying
-        if after.state is _ENDING and row.state is not _ENDING], now)
+    db_bookings.end(connection, ended, now)
     db_bookings.insert_many(connection, [
         row for row in bookings if row.uuid not in old], before.user_id, now)
