@@ -156,7 +156,7 @@ def _earliest(snapshot: snapshots.Snapshot, hosts: int,
               project_id: str | None) -> datetime.datetime | None:
     try:
         end = start + duration
-        latest = end + _AHEAD
+        latest = min(end + _AHEAD, instants.LAST)
     except OverflowError as exc:
         raise errors.InvalidValue(
             f'A lease of {time_text.duration(duration)} would end after the '

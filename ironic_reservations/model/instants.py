@@ -24,6 +24,9 @@ import datetime
 SECOND = 1_000_000
 #: The last year of dates, which leaves room for computations around them.
 LAST_YEAR = 9000
+#: The latest date in a request.
+LAST = datetime.datetime(LAST_YEAR, 12, 31, 23, 59, 59, 999_999,
+                         datetime.UTC)
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MICROSECOND = datetime.timedelta(microseconds=1)

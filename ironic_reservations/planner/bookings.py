@@ -31,7 +31,8 @@ class Booking:
     :ivar id: opaque, and unique within a timeline.
     :ivar node: the number of its host.
     :ivar eligible: the set of hosts that would be suitable if they were empty,
-        see :mod:`~ironic_reservations.planner.host_sets`.
+        see :mod:`~ironic_reservations.planner.host_sets`. The present host of
+        a booking is one of them, even if it is not suitable any more.
     :ivar movable: false once it has started, or if it must stay.
     :ivar margin: the time for cleaning, for which a whole host stays taken
         after the end.

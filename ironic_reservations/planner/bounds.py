@@ -20,10 +20,12 @@ hosts have.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import functools
 import heapq
 import operator
 
@@ -70,7 +72,9 @@ class Fullness:
         nodes = reach.hosts(draft, template.eligible)
         ironic_nodes = nodes & ~draft.compute
         self._have: dict[str, int] = {}
-        self._more = _piece(draft, nodes, template)
+        # Mostly the bookings have the same few sets of hosts.
+        least = functools.cache(functools.partial(_least, draft))
+        self._more = _piece(draft, nodes, template, least)
         pieces: list[_Piece] = []
         taken: list[tuple[int, int]] = []
         for node in host_sets.members(nodes):
@@ -85,7 +89,8 @@ class Fullness:
             else:
                 self._add(capacity, there, template.start)
             pieces.extend(
-                _piece(draft, nodes, placement_units.unit((each,), draft))
+                _piece(draft, nodes, placement_units.unit((each,), draft),
+                       least)
                 if each.movable and not (
                     capacity is not None and each.amounts is not None
                     and not ironic_nodes)
@@ -187,13 +192,13 @@ class _Piece:
     needs_node: bool = False
 
 
-def _piece(draft: timeline.Draft, nodes: int,
-           unit: placement_units.Unit) -> _Piece:
+def _piece(draft: timeline.Draft, nodes: int, unit: placement_units.Unit,
+           least: Callable[[int], dict[str, int]]) -> _Piece:
     can_have_node = bool(unit.eligible & nodes & ~draft.compute)
     compute = unit.eligible & nodes & draft.compute
     amounts = dict(unit.amounts or ())
     if unit.amounts is None:
-        amounts = _least(draft, compute)
+        amounts = least(compute)
     return _Piece(unit.start, unit.end, amounts, can_have_node,
                   can_have_node and not compute)
 

@@ -39,7 +39,6 @@ import operator
 
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import exclusive_row
-from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import placement_units
 from ironic_reservations.planner import places
 from ironic_reservations.planner import shared_row
@@ -120,7 +119,7 @@ def _piece(draft: timeline.Draft, unit: placement_units.Unit,
                  if capacity.get(name)]
         if parts:
             part = min(1.0, sum(parts) / len(parts))
-    return places.Piece(unit, host_sets.members(unit.eligible), movable, part,
+    return places.Piece(unit, unit.eligible, movable, part,
                         _SHARED if shared else _EXCLUSIVE)
 
 

@@ -274,6 +274,9 @@ def _draw_rows(host_state: HostState, number: int, now: datetime.datetime,
         # Mostly they require the same.
         if wanted is not last:
             last, suitable = wanted, eligible(wanted)
+            if not suitable >> number & 1:
+                # A booking may stay, and a plan may move it away and back.
+                suitable |= 1 << number
         begun, (start, end) = row.begun, row.window
         instances = host_state.instances.get(row.reservation_id)
         there = known.get(row.uuid)

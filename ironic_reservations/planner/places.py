@@ -18,6 +18,7 @@ from collections.abc import Sequence
 import math
 from typing import Protocol
 
+from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import placement_units
 
 
@@ -30,19 +31,19 @@ class Piece:
     :ivar start: the start of the unit.
     :ivar end: the end of the unit, without cleaning.
     :ivar until: the instant from which a whole host is available to others.
-    :ivar hosts: the numbers of the hosts on which it may be placed.
+    :ivar eligible: the set of hosts on which it may be placed.
     :ivar home: its initial host; -1 for a new one.
     :ivar node: its present host.
     :ivar weight: infinite if it has to stay.
     :ivar first: its initial weight.
     """
 
-    __slots__ = ('amounts', 'end', 'first', 'home', 'hosts', 'node', 'start',
-                 'unit', 'until', 'weight')
+    __slots__ = ('_hosts', 'amounts', 'eligible', 'end', 'first', 'home',
+                 'node', 'start', 'unit', 'until', 'weight')
 
     def __init__(self,
                  unit: placement_units.Unit,
-                 hosts: Sequence[int],
+                 eligible: int,
                  movable: bool = True,
                  part: float = 1.0,
                  power: float = 0.5) -> None:
@@ -55,11 +56,21 @@ class Piece:
         self.unit = unit
         self.amounts = dict(unit.amounts or ())
         self.start, self.end, self.until = unit.start, unit.end, unit.until
-        self.hosts = hosts
+        self.eligible = eligible
+        self._hosts: Sequence[int] | None = None
         self.home = self.node = unit.node
         self.first = (((unit.until - unit.start) * part) ** power if movable
                       else math.inf)
         self.weight = self.first
+
+    @property
+    def hosts(self) -> Sequence[int]:
+        """The numbers of the hosts on which it may be placed."""
+        # Most pieces of a large timeline never move, and the hosts of
+        # thousands of them take seconds and much memory.
+        if self._hosts is None:
+            self._hosts = host_sets.members(self.eligible)
+        return self._hosts
 
 
 class Row(Protocol):

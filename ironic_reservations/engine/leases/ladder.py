@@ -54,7 +54,7 @@ _T = TypeVar('_T')
 #: Starts in whole minutes are preferred.
 GRAIN = 60 * instants.SECOND
 #: How far ahead a later start is searched if the operator sets no horizon.
-AHEAD = datetime.timedelta(days=366)
+_AHEAD = datetime.timedelta(days=366)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -217,6 +217,14 @@ def earliest(free: timeline.Timeline, demands: Sequence[bookings.Demand],
         free, demands, instants.instant(latest_end), hard_requests.limits(),
         GRAIN, lambda moved: permits(instants.moment(moved[0].start)))
     return instants.moment(found.demands[0].start) if found else None
+
+
+def search_end(end: datetime.datetime) -> datetime.datetime:
+    """Return the latest end of other dates for a request.
+
+    :param end: the end of the request, or the present time if that is later.
+    """
+    return min(end + _AHEAD, instants.LAST)
 
 
 def replaced(writes: Sequence[change.Write[leases.Lease]]

@@ -51,7 +51,7 @@ def make(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
     :param project: the usage of its project, and how much more it may have
         at the time of each offer.
     """
-    until = latest or (max(request.end, snapshot.now) + ladder.AHEAD)
+    until = latest or ladder.search_end(max(request.end, snapshot.now))
     windows = [
         (offer.kind.value, _permitted(snapshot, request, demands, offer, until,
                                       project))

@@ -32,7 +32,6 @@ from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import ejection
 from ironic_reservations.planner import exclusive_row
-from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import placement_units
 from ironic_reservations.planner import places
 from ironic_reservations.planner import plans
@@ -105,9 +104,9 @@ class _Piece(places.Piece):
 
     __slots__ = ('present', 'window')
 
-    def __init__(self, unit: placement_units.Unit, hosts: Sequence[int],
+    def __init__(self, unit: placement_units.Unit, eligible: int,
                  movable: bool, window: Window | None) -> None:
-        super().__init__(unit, hosts, movable)
+        super().__init__(unit, eligible, movable)
         self.window = window if movable else None
         self.present = unit.start
 
@@ -162,8 +161,8 @@ class _Attempt:
     def _piece(self, unit: placement_units.Unit, movable: bool,
                window: Window | None) -> _Piece:
         # Compute hosts, where an instance may be, too, are left out.
-        return _Piece(unit, host_sets.members(
-            unit.eligible & ~self._draft.compute), movable, window)
+        return _Piece(unit, unit.eligible & ~self._draft.compute, movable,
+                      window)
 
     def _cheapest(self, rows: ejection.Rows, piece: places.Piece,
                   steps: budget.Budget) -> int | None:

@@ -339,7 +339,8 @@ class _FlexibleLeases:
 
         If two bookings overlap, the timeline has the second only in part, and
         the former place of a booking may belong to the other. Such leases keep
-        their dates until this has been resolved.
+        their dates until this has been resolved, and so do leases on hosts
+        that no longer suit them, which they might have to leave otherwise.
         """
         between = lease.between
         assert between is not None
@@ -349,6 +350,9 @@ class _FlexibleLeases:
                 or self._is_beyond_loans(lease)
                 or lease.end > between.latest
                 or any(row.begun for row in lease.bookings)
+                or not all(self._snapshot.suits(
+                    self._number(row), self._asked[each.id])
+                    for each in lease.reservations for row in each.bookings)
                 or any(row.place != place for each in lease.reservations
                        for place, row in enumerate(each.bookings))):
             return False

@@ -32,8 +32,8 @@ class Queue(feature.Feature):
         """Return a later start for a lease that may wait."""
         if asked.may_wait:
             yield ladder.Terms(latest_end=request_checks.latest_end(
-                asked.allowed, asked.now) or (
-                    max(asked.until, asked.now) + ladder.AHEAD))
+                asked.allowed, asked.now) or ladder.search_end(
+                    max(asked.until, asked.now)))
 
     def dates(self, engine: Engine) -> Iterable[feature.DatesTask]:
         """Return the task that moves leases to earlier starts."""

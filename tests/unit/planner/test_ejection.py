@@ -263,7 +263,7 @@ class TestSharedHosts(testtools.TestCase):
         draft = timeline.Draft.of(timeline.Timeline.of([{'VCPU': 4}], ()))
         first, second = (places.Piece(placement_units.unit([bookings.Booking(
             name, 0, 5, -1, 1, amounts=(('VCPU', 3),))], draft),
-            [0]) for name in 'ab')
+            1) for name in 'ab')
         row = ejection.row(draft, 0, NONE_PINNED)
         costs, efforts = [], []
         for change in (None, row.put, None, row.take):
@@ -282,5 +282,24 @@ class TestSharedHosts(testtools.TestCase):
         row = shared_row.Row({'VCPU': 4})
         piece = places.Piece(placement_units.unit([bookings.Booking(
             'a', 0, 5, -1, 1, amounts=(('CUSTOM_GPU', 1),))],
-            timeline.Draft.of(timeline.Timeline.of([{'VCPU': 4}], ()))), [0])
+            timeline.Draft.of(timeline.Timeline.of([{'VCPU': 4}], ()))), 1)
         self.assertEqual(math.inf, row.cost(piece))
+
+    def test_thousands_of_sets_of_hosts(self):
+        """The hosts of a booking are not listed before it has to move.
+
+        A search took minutes when each booking had a set of hosts of its own.
+        """
+        nodes = 1500
+        every = host_sets.everything(nodes)
+        there = timeline.Timeline.of([None] * nodes, [
+            bookings.Booking(f'there/{number}', 0, 9, number,
+                             every & ~(1 << (number + 1) % nodes))
+            for number in range(nodes)])
+        host_sets.members.cache_clear()
+        outcome = planning.plan(
+            there, [bookings.Demand('wanted', 3, 5, 1, 1, every)],
+            dataclasses.replace(planning.LIMITS, proof=0, swap=0, search=0),
+            explained=False)
+        self.assertIsInstance(outcome, plans.Refusal)
+        self.assertLess(host_sets.members.cache_info().misses, nodes)

@@ -108,7 +108,7 @@ def _within(task: task_module.Task, window: task_module.Window,
     if isinstance(outcome, plans.Plan) and begin is not None:
         return _replanned(task.starting(begin), outcome, hidden, slid)
     assert isinstance(outcome, plans.Refusal)
-    ahead = window.last + length + ladder.AHEAD
+    ahead = ladder.search_end(window.last + length)
     if window.until is not None:
         ahead = min(ahead, window.until)
     # This is an offer.

@@ -323,7 +323,7 @@ class Task:
         if not demands:
             return []
         latest = min(filter(None, (
-            self.after.end + ladder.AHEAD, request_checks.latest_end(
+            ladder.search_end(self.after.end), request_checks.latest_end(
                 self.allowed, self.snapshot.now))))
         found = []
         for offer in offers.offers(
