@@ -25,7 +25,6 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
-import functools
 import heapq
 import operator
 
@@ -72,8 +71,7 @@ class Fullness:
         nodes = reach.hosts(draft, template.eligible)
         ironic_nodes = nodes & ~draft.compute
         self._have: dict[str, int] = {}
-        # Mostly the bookings have the same few sets of hosts.
-        least = functools.cache(functools.partial(_least, draft))
+        least = _leasts(draft)
         self._more = _piece(draft, nodes, template, least)
         pieces: list[_Piece] = []
         taken: list[tuple[int, int]] = []
@@ -174,6 +172,8 @@ class _Instant:
 
 #: The number of instants at which nodes of Ironic are taken into account.
 _INSTANTS = 8
+#: The number of different sets of hosts whose capacities are counted.
+_SETS = 256
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -221,6 +221,22 @@ def _fullest(pieces: Sequence[_Piece], start: int, count: int) -> set[int]:
                 most.setdefault(name, []).append((needed[name], -at))
     return {-at for row in most.values()
             for _, at in heapq.nlargest(count, row)}
+
+
+def _leasts(draft: timeline.Draft) -> Callable[[int], dict[str, int]]:
+    """Return the smallest capacities by the set of compute hosts.
+
+    Mostly the bookings have the same few sets. Beyond these, the capacities
+    are not counted, which proves less.
+    """
+    known: dict[int, dict[str, int]] = {}
+
+    def least(nodes: int) -> dict[str, int]:
+        if nodes not in known:
+            known[nodes] = (_least(draft, nodes) if len(known) < _SETS
+                            else {})
+        return known[nodes]
+    return least
 
 
 def _least(draft: timeline.Draft, nodes: int) -> dict[str, int]:

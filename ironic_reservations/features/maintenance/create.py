@@ -229,7 +229,6 @@ class _Plan:
         self._now = engine.clock()
         start = max(request.starts_at or self._now, self._now)
         self._end = _end(request, start)
-        self._margin = engine.conf.leases.cleaning_time * instants.SECOND
         nodes = self._nodes(*there)
         self._names = {node.uuid: node.name or node.uuid for node in nodes}
         self._named_by_uuid = {node.uuid: f'{node.name} ({node.uuid})'
@@ -287,8 +286,8 @@ class _Plan:
 
         If it waits for a lease, its length stays the same.
         """
-        end = self._end
-        later = [instants.moment(instants.instant(each.until) + self._margin)
+        end, margin = self._end, self._snapshot.margin
+        later = [instants.moment(instants.instant(each.until) + margin)
                  for each in self._ground.bound[uuid]
                  if each.until is not None and each.until > start]
         if self._request.drain and later:

@@ -87,11 +87,8 @@ def read(engine: Engine, snapshot: snapshots.Snapshot,
         in the snapshot is used instead.
     """
     now = snapshot.now
-    there = {uuid: number
-             for number, uuid in enumerate(snapshot.host_set.uuids)
-             if snapshot.states[number] is not None}
-    numbers = {node.uuid: there[node.uuid] for node in nodes
-               if node.uuid in there}
+    numbers = {node.uuid: number for node in nodes
+               if (number := snapshot.find(node.uuid)) is not None}
     others = [node for node in nodes if node.uuid not in numbers]
     with engine.database.snapshot() as connection:
         uuids = [node.uuid for node in others]

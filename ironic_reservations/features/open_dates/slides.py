@@ -317,7 +317,6 @@ class _FlexibleLeases:
         self._engine = engine
         self.snapshot = self._snapshot = snapshot
         self._asked = asked
-        self._margin = engine.conf.leases.cleaning_time * instants.SECOND
 
     def is_near(self, lease: leases.Lease, free: timeline.Timeline,
                 demands: _Demands) -> bool:
@@ -364,9 +363,9 @@ class _FlexibleLeases:
         Since the lease was planned, the host may have got an owner, or the
         operator may have set a shorter notice.
         """
-        loans = self._snapshot.loans
+        loans, margin = self._snapshot.loans, self._snapshot.margin
         lent = loans.to(lease.project_id)
-        return (instants.instant(lease.end) + self._margin > loans.until
+        return (instants.instant(lease.end) + margin > loans.until
                 and any(lent >> self._number(row) & 1
                         for row in lease.bookings))
 
@@ -432,7 +431,7 @@ class _FlexibleLeases:
                     each.id, start, end, len(each.bookings), len(
                         each.bookings),
                     self._snapshot.eligible(self._asked[
-                        each.id]), self._margin,
+                        each.id]), self._snapshot.margin,
                     self._snapshot.host_set.mask(row.node_uuid
                                                  for row in each.bookings),
                     each.instances), lease.project_id)

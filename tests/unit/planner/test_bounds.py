@@ -27,12 +27,20 @@ class TestFullness(testtools.TestCase):
 
     def test_a_set_of_hosts_is_examined_once(self):
         """It was examined for each booking: minutes with 10,000 hosts."""
-        every = 0b1111
+        self.assertEqual(1, self.examined(*[0b1111] * 4))
+
+    def test_of_very_many_sets_only_some_are_examined(self):
+        """Each was: minutes with 10,000 hosts whose bookings differ."""
+        with mock.patch.object(bounds, '_SETS', 2):
+            self.assertEqual(2, self.examined(0b11, 0b111, 0b1011, 0b1110))
+
+    def examined(self, *eligible):
+        """Return how many sets of hosts are examined for such bookings."""
         draft = timeline.Draft.of(timeline.Timeline.of([{'VCPU': 4}] * 4, [
-            bookings.Booking(str(node), 0, 9, node, every)
-            for node in range(4)]))
+            bookings.Booking(str(node), 0, 9, node, nodes)
+            for node, nodes in enumerate(eligible)]))
         wanted = placement_units.unit([bookings.Booking(
-            'wanted', 0, 9, -1, every, amounts=(('VCPU', 1),))], draft)
+            'wanted', 0, 9, -1, 0b1111, amounts=(('VCPU', 1),))], draft)
         with mock.patch.object(bounds, '_least', wraps=bounds._least) as least:
             bounds.Fullness(draft, wanted)
-        self.assertEqual(1, least.call_count)
+        return least.call_count
