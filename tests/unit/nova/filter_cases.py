@@ -135,11 +135,11 @@ class FilterTest(testtools.TestCase):
                 booked = [{'lease_id': lease_id, 'id': ident}]
                 return 200, {'allocations': [
                     {'resource_id': '1', 'reservations': booked}
-                ] if request['query']['reservation_id'] == ident else []}, []
+                ] if request['query']['reservation_id'] == ident else []}
             if request['path'] == f'/v1/leases/{lease_id}':
                 return 200, {'lease': {
                     'id': lease_id, 'project_id': 'red', 'reservations': [{
-                        'id': ident, 'status': status, 'nodes': nodes}]}}, []
+                        'id': ident, 'status': status, 'nodes': nodes}]}}
             return answer(request)
         self.useFixture(fixtures.MockPatchObject(
             self.ironic, '_answer', with_lease))
