@@ -342,7 +342,7 @@ class TestEnd(instance_leases.TestCase):
             raise faults.Died
         self.world.clock.now = leasing.at(1)
         other = lease_workers.LeaseWorkers(dataclasses.replace(self.engine))
-        with mock.patch.object(lease_start, '_write_intents', die), (
+        with mock.patch.object(lease_start, '_starting', die), (
                 mock.patch.object(lease_start, '_commit', die)):
             self.assertRaises(faults.Died, other.one_pass)
         self.assertEqual(2, len(self.offers()))

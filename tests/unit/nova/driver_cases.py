@@ -185,7 +185,7 @@ class RefusedTest(ServiceTestCase):
         """A proxy gives the answer."""
         there = self.driver._service
         self.useFixture(fixtures.MockPatchObject(
-            self.ironic, '_answer', return_value=(502, 'Bad Gateway', [])))
+            self.ironic, '_answer', return_value=(502, 'Bad Gateway')))
         answer = self.assertRaises(service.Unanswered, there.of_instance,
                                    self.server.uuid)
         self.assertIn('502', str(answer))
