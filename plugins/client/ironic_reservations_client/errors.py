@@ -89,6 +89,10 @@ class NotServed(exc.EndpointNotFound):
     """The endpoint answers, but has no API for reservations."""
 
 
+class ForeignAnswer(exc.ClientException):
+    """The answer is not one of the reservation service."""
+
+
 class NoNodes(exc.EndpointNotFound):
     """The endpoint has reservations, but no nodes of Ironic."""
 

@@ -94,7 +94,8 @@ class Manager(Generic[_R]):
             '' if ident is None else f'/{parse.quote(ident, safe="")}')
 
     def _ask(self, method: str, path: str, **given: Any) -> Any:
-        _response, found = self._transport.send(method, path, **given)
+        _response, found = self._transport.send(
+            method, path, self.describes.name, **given)
         return self._transport.made(self, self.describes.content(found))
 
     def _asked_once(self, query: Mapping[str, Any]) -> Any:
@@ -155,7 +156,8 @@ class Collection(Manager[_R]):
         found: builtins.list[_R] = []
         while True:
             _response, page = self._transport.send(
-                'GET', self._path(), params=asked, **given)
+                'GET', self._path(), self.describes.plural, params=asked,
+                **given)
             sent = page[self.describes.plural]
             kept = [each for each in sent if matches is None or matches(each)]
             found += [self._transport.made(self, each) for each in kept]

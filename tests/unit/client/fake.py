@@ -43,6 +43,8 @@ class FakeService(fixtures.Fixture):
     :ivar nodes: Ironic's nodes by UUID.
     :ivar answers: errors to raise for the next requests about reservations.
     :ivar hosts: the hosts that are listed.
+    :ivar foreign: the status, the headers and the body of the answers of a
+        proxy, or of another service, at all addresses but the root.
     :ivar locked: the number of deploys to refuse with Ironic's own 409.
     """
 
@@ -59,6 +61,7 @@ class FakeService(fixtures.Fixture):
         self.nodes: dict[str, dict[str, Any]] = {}
         self.answers: list[errors.ReservationError] = []
         self.hosts: list[dict[str, Any]] = []
+        self.foreign: tuple[int, dict[str, str], bytes] | None = None
         self.locked = 0
         self.promised = 24.0
         self.project: str | None = 'red'
@@ -95,6 +98,11 @@ class FakeService(fixtures.Fixture):
             'proof': environ.get('HTTP_OPENSTACK_BAREMETAL_RESERVATION'),
             'key': environ.get('HTTP_IDEMPOTENCY_KEY')}
         self.requests.append(request)
+        if self.foreign is not None and path.rstrip('/') not in ('', '/v1'):
+            status, sent, content = self.foreign
+            start(f'{status} Whatever', [
+                *sent.items(), ('Content-Length', str(len(content)))])
+            return [content]
         headers = [('X-OpenStack-Ironic-API-Minimum-Version', '1.1'),
                    ('X-OpenStack-Ironic-API-Maximum-Version',
                     self.ironic_maximum)]

@@ -49,6 +49,10 @@ class Conflict(Refused, exceptions.ConflictException):
     """No node can be promised, or an identifier is already used."""
 
 
+class ForeignAnswer(exceptions.SDKException):
+    """The answer is not one of the reservation service."""
+
+
 _BY_STATUS: dict[int, type[Refused]] = {
     400: BadRequest, 403: Forbidden, 404: NotFound, 409: Conflict,
 }
