@@ -108,7 +108,7 @@ class ReservationManager(resource.Collection[Reservation]):
         :raises NotFound: no live reservation of that UUID is visible.
         """
         return self._ask(
-            'GET', self._path(ident), headers=_headers(**ironic),
+            'GET', self._path_of(ident), headers=_headers(**ironic),
             params={} if fields is None else {'fields': ','.join(fields)})
 
     def list(self, *, limit: int | None = None,
@@ -141,7 +141,7 @@ class ReservationManager(resource.Collection[Reservation]):
         :raises ValueError: neither or both of the times were given.
         :raises NotFound: the reservation has expired, or does not exist.
         """
-        return self._ask('PATCH', self._path(ident),
+        return self._ask('PATCH', self._path_of(ident),
                          body=payload.renewal(ttl, expires_at),
                          headers=_headers(**ironic))
 
@@ -151,7 +151,7 @@ class ReservationManager(resource.Collection[Reservation]):
         :param ident: its UUID.
         :raises NotFound: the reservation has expired, or does not exist.
         """
-        self._transport.send('DELETE', self._path(ident),
+        self._transport.send('DELETE', self._path_of(ident),
                              headers=_headers(**ironic))
 
     def deploy(

@@ -99,6 +99,13 @@ class IronicCommandTest(base.ClientTestCase):
             self.assertRegex(err, f'^The answer of {self.service.url}/v1/'
                              'reservations is not one of .* endpoint[.]\n$')
 
+    def test_an_empty_id(self):
+        """A variable of a script may be empty."""
+        for command in ('reservation-show', 'reservation-delete'):
+            self.assertEqual(
+                (1, '', 'The id of the reservation is missing.\n'),
+                self.ironic(command, ''))
+
     def test_wrong_use(self):
         """The message and the status are the parser's."""
         self.assertRaises(SystemExit, self.ironic, 'reservation-create',

@@ -107,6 +107,8 @@ class Deletion(Command, abc.ABC):
             except exc.ClientException as error:
                 failures.append(f'Failed to {verb} {self.thing} {ident}: '
                                 f'{_explained(error)}')
+            except ValueError as error:
+                failures.append(f'Failed to {verb} {self.thing}: {error}')
         if failures:
             raise exc.ClientException('\n'.join(failures))
 
