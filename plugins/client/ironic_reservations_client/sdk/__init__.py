@@ -31,6 +31,7 @@ from openstack import connection
 from openstack import exceptions
 from openstack.baremetal.v1 import node as _node
 
+from ironic_reservations_client import fields as fields_
 from ironic_reservations_client import limits as _limits
 from ironic_reservations_client import payload
 from ironic_reservations_client import reservation as _reservation
@@ -54,14 +55,15 @@ def _through(conn: connection.Connection) -> Any:
 
 
 def reserve(conn: connection.Connection,
-            nodes: Iterable[str | _node.Node] | None = None,
+            nodes: str | _node.Node | Iterable[str | _node.Node]
+            | None = None,
             instance_id: str | None = None,
             reservation_id: str | None = None, **wanted: Any) -> Reservation:
     """Reserve a node.
 
     :param conn: a connection.
-    :param nodes: nodes, or their UUIDs, in the order of preference; by default
-        any node with the class and the traits.
+    :param nodes: a node, or its UUID, or several of them in the order of
+        preference; by default any node with the class and the traits.
     :param instance_id: the instance for which the node is reserved; by default
         a new uuid. Another request for the same instance returns the same
         reservation.
@@ -72,6 +74,8 @@ def reserve(conn: connection.Connection,
     :raises Conflict: no node can be reserved; ``reasons`` has the reason for
         each node.
     """
+    if isinstance(nodes, str | _node.Node):
+        nodes = [nodes]
     made: Reservation = _through(conn).create(
         instance_id or str(uuid.uuid4()),
         None if nodes is None else map(transport.ident, nodes),
@@ -90,7 +94,7 @@ def reservations(conn: connection.Connection, fields: Iterable[str] = (),
         API.
     """
     found: list[Reservation] = _through(conn)._list(
-        {**query, 'fields': ','.join(fields) or None})
+        {**query, 'fields': ','.join(fields_.several(fields)) or None})
     return found
 
 
