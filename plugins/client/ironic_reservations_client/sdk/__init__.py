@@ -84,17 +84,19 @@ def reserve(conn: connection.Connection,
 
 
 def reservations(conn: connection.Connection, fields: Iterable[str] = (),
-                 **query: Any) -> list[Reservation]:
+                 limit: int | None = None, **query: Any
+                 ) -> list[Reservation]:
     """List the live reservations that the caller may see.
 
     :param conn: a connection.
     :param fields: the fields to return; by default all.
-    :param query: the filters ``node``, ``instance`` and ``project``; ``limit``
-        (of one page), ``marker``, ``sort_key`` and ``sort_dir``, as in the
-        API.
+    :param limit: the maximum number of reservations; all by default.
+    :param query: the filters ``node``, ``instance`` and ``project``;
+        ``marker``, ``sort_key`` and ``sort_dir``, as in the API.
     """
     found: list[Reservation] = _through(conn)._list(
-        {**query, 'fields': ','.join(fields_.several(fields)) or None})
+        {**query, 'limit': limit or None,
+         'fields': ','.join(fields_.several(fields)) or None}, limit)
     return found
 
 
