@@ -101,13 +101,7 @@ class UnknownOutcomesTest(base.ClientTestCase):
             str(error).split('\n')[-1])
 
     def _run(self, url: str, command: type[Any], *args: str) -> None:
-        app = types.SimpleNamespace(
-            stdout=io.StringIO(), client_manager=types.SimpleNamespace(
-                baremetal=self.ironic(url, max_retries=1)))
-        with contextlib.redirect_stderr(io.StringIO()):
-            instance = command(app, None)
-            parser = instance.get_parser('baremetal reservation')
-            instance.run(parser.parse_args(args))
+        _run(self.ironic(url, max_retries=1), io.StringIO(), command, *args)
 
     def _closing(self) -> str:
         """Return the URL of a server that closes each connection."""
@@ -123,3 +117,41 @@ class UnknownOutcomesTest(base.ClientTestCase):
         threading.Thread(target=serve, daemon=True).start()
         self.addCleanup(listener.close)
         return f'http://127.0.0.1:{listener.getsockname()[1]}'
+
+
+class InterruptedTest(base.ClientTestCase):
+    """Ctrl-C during ``--wait`` ends the wait, and not the lease."""
+
+    def test_the_lease_is_named(self) -> None:
+        """Nothing was printed, though the lease was made."""
+        made = leases.Lease(None, {'id': base.UNKNOWN, 'name': 'my lab'},
+                            loaded=True)
+
+        def interrupted(*_: Any) -> None:
+            raise KeyboardInterrupt
+
+        for name, replacement in (('post', lambda *_: made),
+                                  ('wait', interrupted)):
+            self.useFixture(fixtures.MonkeyPatch(
+                f'{leases.__name__}.LeaseManager.{name}', replacement))
+        told = io.StringIO()
+        self.assertRaises(KeyboardInterrupt, _run, self.ironic(), told,
+                          *_LEASE, '--wait')
+        self.assertEqual(
+            f'The lease my lab ({base.UNKNOWN}) was made; "reservation lease '
+            'delete \'my lab\'" ends it.\n', told.getvalue())
+
+
+def _run(client: Any, told: io.StringIO, command: type[Any],
+         *args: str) -> None:
+    """Run a command.
+
+    :param told: gets what the command prints on stderr.
+    """
+    app = types.SimpleNamespace(
+        stdout=io.StringIO(),
+        client_manager=types.SimpleNamespace(baremetal=client))
+    with contextlib.redirect_stderr(told):
+        instance = command(app, None)
+        parser = instance.get_parser('baremetal reservation')
+        instance.run(parser.parse_args(args))

@@ -18,6 +18,7 @@ import argparse
 from collections.abc import Mapping
 import datetime
 import shlex
+import sys
 from typing import Any
 
 from ironicclient import exc
@@ -107,7 +108,7 @@ class CreateLease(lease_plan.Planned):
                 manager.post, parsed_args.accept)
         timeout = parsed_args.wait_timeout
         if timeout is not None and not parsed_args.dry_run:
-            made = manager.wait(made.id, timeout)
+            made = _awaited(manager, made, timeout)
             if lease.over(made):
                 raise exc.CommandError(
                     f'The lease {made.name} ({made.id}) has ended before its '
@@ -273,6 +274,18 @@ def _unknown(parsed_args: argparse.Namespace) -> str:
             f'list --name {shlex.quote(parsed_args.name)}" lists it. With '
             f'{"the same --key" if parsed_args.key else "--key"}, the command '
             'can be repeated safely.')
+
+
+def _awaited(manager: lease.LeaseManager, made: lease.Lease,
+             timeout: float) -> lease.Lease:
+    """Wait until a lease has started; name it if the wait is interrupted."""
+    try:
+        return manager.wait(made.id, timeout)
+    except KeyboardInterrupt:
+        print(f'The lease {made.name} ({made.id}) was made; "reservation '
+              f'lease delete {shlex.quote(made.name)}" ends it.',
+              file=sys.stderr)
+        raise
 
 
 def _check_size(size: Mapping[str, Any]) -> None:
