@@ -180,7 +180,7 @@ class DeleteReservation(base.Deletion):
 
 
 class DeployReservation(base.Command, command.ShowOne):
-    """Deploy the nodes of a reservation or lease, with its proof
+    """Deploy the nodes of a reservation or lease, with its proof.
 
     Active nodes stay as they are, so that the command can be repeated.
     """
