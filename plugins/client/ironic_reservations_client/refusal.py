@@ -23,10 +23,13 @@ from typing import Any
 from ironic_reservations_client import counted
 from ironic_reservations_client import lease_refusal
 from ironic_reservations_client import plain
+from ironic_reservations_client import versions
 
 NO_NODE_AVAILABLE = 'reservation.no_node_available'
 CONTENTION = 'reservation.contention'
 VERSION_NOT_ACCEPTABLE = 'request.version_not_acceptable'
+_TOO_NEW = ('All versions of the service are newer than this client: update '
+            'ironic-reservations-client.')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,6 +157,10 @@ def translated(error: Any, known: Mapping[int, type[Any]],
     found = read(error.response.content)
     if found is None:
         return error
+    if found.code == VERSION_NOT_ACCEPTABLE and versions.too_new(
+            error.response.headers):
+        found = dataclasses.replace(
+            found, sentence=f'{found.sentence} {_TOO_NEW}')
     return known.get(found.status, other)(found, error)
 
 

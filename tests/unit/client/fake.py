@@ -48,6 +48,7 @@ class FakeService(fixtures.Fixture):
     :ivar locked: the number of deploys to refuse with Ironic's own 409.
     """
 
+    minimum = '1.0'
     maximum = '1.28'
     ironic_maximum = '1.115'
     page = 1000
@@ -115,6 +116,8 @@ class FakeService(fixtures.Fixture):
                 headers = []
         headers.append((versions.MAXIMUM_HEADER,
                         f'baremetal-reservation {self.maximum}'))
+        headers.append((versions.MINIMUM_HEADER,
+                        f'baremetal-reservation {self.minimum}'))
         content = b'' if body is None else json.dumps(body).encode()
         if content:
             headers.append(('Content-Type', 'application/json'))
@@ -149,7 +152,8 @@ class FakeService(fixtures.Fixture):
                            description='The resource could not be found.')
         version = re.search(r'baremetal-reservation (1\.\d+)',
                             request['version'] or '')
-        if version and _minor(version[1]) > _minor(self.maximum):
+        if version and not (_minor(self.minimum) <= _minor(version[1])
+                            <= _minor(self.maximum)):
             raise errors.VersionNotAcceptable(
                 f'Version {version[1]} is not served.')
         if self.answers:
