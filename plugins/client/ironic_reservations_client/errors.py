@@ -170,7 +170,8 @@ def translated(error: exc.HttpError) -> exc.HttpError:
     """Return the error with the code and the reasons in its answer.
 
     :param error: the exception that python-ironicclient raises.
-    :returns: the same error if the answer has no code of the service.
+    :returns: the same error if the answer has no code of the service, unless
+        it is a 401.
     """
     found: exc.HttpError = _refusal.translated(
         error, _BY_STATUS, Refused)
