@@ -64,7 +64,7 @@ class CalendarManager(resource.Manager[Calendar]):
             rows='true' if rows else None)
         with self._served():
             response, found = self._transport.send(
-                'GET', self._path(), params=query,
+                'GET', self._path(), 'calendar', params=query,
                 headers={} if tag is None else {'If-None-Match': tag})
             if response.status_code == 304:
                 return None
@@ -72,7 +72,7 @@ class CalendarManager(resource.Manager[Calendar]):
             following = next_query(whole)
             while following is not None:
                 _response, found = self._transport.send(
-                    'GET', self._path(), params=following)
+                    'GET', self._path(), 'calendar', params=following)
                 add_page(whole, found['calendar'])
                 following = next_query(found['calendar'])
         made = self._transport.made(self, whole)

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
 import dataclasses
+from http import client as http_client
 import re
 
 from ironicclient import exc
@@ -89,14 +90,26 @@ class NotServed(exc.EndpointNotFound):
     """The endpoint answers, but has no API for reservations."""
 
 
+class ForeignAnswer(exc.ClientException):
+    """The answer is not one of the reservation service."""
+
+
 class NoNodes(exc.EndpointNotFound):
     """The endpoint has reservations, but no nodes of Ironic."""
 
 
 class NotReachable(exc.ConnectionRefused):
-    """No answer came from an address."""
+    """No answer came from an address.
+
+    :ivar may_have_arrived: whether the request may have been carried out.
+    """
+
+    may_have_arrived = False
 
 
+#: Errors of a connection that was open already.
+_LATE = (ConnectionResetError, BrokenPipeError, TimeoutError,
+         http_client.HTTPException)
 _NO_SUCH_PATH = 'request.not_found'
 _BY_STATUS: dict[int, type[Refused]] = {
     400: BadRequest, 401: Unauthorized, 403: Forbidden, 404: NotFound,
@@ -141,21 +154,24 @@ def reaching() -> Iterator[None]:
         while cause.__cause__ or cause.__context__:
             cause = cause.__cause__ or cause.__context__  # type: ignore
         url = re.search(r'(?:(?<!Unable )to|for) (\S*[^\s:])', str(error))
-        raise NotReachable(
+        failure = NotReachable(
             f'No answer from {url[1] if url else "the service"}: '
             f'{getattr(cause, "strerror", None) or cause}. Check the '
             + ('https in the endpoint, the certificate of the service, and '
                '--os-cacert (OS_CACERT).'
                if isinstance(error, ksa_exceptions.SSLError) else
                'endpoint (OS_ENDPOINT, OS_AUTH_URL or clouds.yaml), and '
-               'whether the service runs.')) from error
+               'whether the service runs.'))
+        failure.may_have_arrived = isinstance(cause, _LATE)
+        raise failure from error
 
 
 def translated(error: exc.HttpError) -> exc.HttpError:
     """Return the error with the code and the reasons in its answer.
 
     :param error: the exception that python-ironicclient raises.
-    :returns: the same error if the answer has no code of the service.
+    :returns: the same error if the answer has no code of the service, unless
+        it is a 401.
     """
     found: exc.HttpError = _refusal.translated(
         error, _BY_STATUS, Refused)

@@ -62,6 +62,11 @@ class Shown(enum.IntEnum):
     ALWAYS = 3
 
 
+def several(value: Any) -> list[Any]:
+    """Return the values of a list; a text or a mapping is one value."""
+    return [value] if isinstance(value, str | Mapping) else list(value)
+
+
 @dataclasses.dataclass(frozen=True)
 class Field:
     """A field of a resource.
@@ -111,9 +116,9 @@ class Field:
         if self.kind is Kind.FLAVOR:
             return flavors.shown(value)
         if self.kind in (Kind.CHOICE, Kind.TEXTS):
-            return [value] if isinstance(value, str) else list(value)
+            return several(value)
         if self.kind is Kind.OBJECTS:
-            return [dict(each) for each in value]
+            return [dict(each) for each in several(value)]
         return (value.isoformat() if isinstance(value, datetime.datetime)
                 else value)
 

@@ -88,4 +88,4 @@ class HostManager(resource.Collection[Host]):
         body: dict[str, Any] = {
             **(capabilities or {}),
             **resources.HOST.body(reservable=reservable)}
-        return self._ask('PUT', self._path(ident), body=body)
+        return self._ask('PUT', self._path_of(ident), body=body)

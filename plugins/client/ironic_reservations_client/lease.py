@@ -160,7 +160,7 @@ class LeaseManager(resource.Collection[Lease]):
         :param key: as for ``create``.
         :raises Conflict: as for ``change``.
         """
-        return self._ask('PUT', self._path(lease_id), body=dict(body),
+        return self._ask('PUT', self._path_of(lease_id), body=dict(body),
                          **payload.once(key, dry_run))
 
     def wait(self, lease_id: str, timeout: float = 0) -> Lease:

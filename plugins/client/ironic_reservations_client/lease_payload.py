@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
 
+from ironic_reservations_client import fields
 from ironic_reservations_client import requirement_text
 from ironic_reservations_client import resources
 from ironic_reservations_client import times
@@ -131,7 +132,8 @@ def change(*, heal: bool = False,
         number of seconds before its planned start when they are fixed.
     """
     return resources.LEASE.body(heal=heal or None,
-                                reservations=list(reservations) or None,
+                                reservations=fields.several(reservations)
+                                or None,
                                 **changes)
 
 

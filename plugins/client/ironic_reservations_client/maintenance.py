@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
 
+from ironic_reservations_client import fields
 from ironic_reservations_client import payload
 from ironic_reservations_client import requirement_text
 from ironic_reservations_client import resource
@@ -68,8 +69,9 @@ class MaintenanceManager(resource.Collection[Maintenance]):
         """
         given = {'start': None if start == times.NOW else start,
                  'end': end, 'duration': duration,
-                 'reason': reason, 'nodes': list(nodes), 'drain': drain,
-                 'force': force, 'resource_class': resource_class,
+                 'reason': reason, 'nodes': fields.several(nodes),
+                 'drain': drain, 'force': force,
+                 'resource_class': resource_class,
                  'resource_properties': requirement_text.properties(
                      conditions, traits=traits)}
         return self.post(resources.MAINTENANCE.body(name=name, **{

@@ -23,17 +23,21 @@ from typing import Any
 from ironic_reservations_client import counted
 from ironic_reservations_client import lease_refusal
 from ironic_reservations_client import plain
+from ironic_reservations_client import versions
 
 NO_NODE_AVAILABLE = 'reservation.no_node_available'
 CONTENTION = 'reservation.contention'
 VERSION_NOT_ACCEPTABLE = 'request.version_not_acceptable'
+_TOO_NEW = ('All versions of the service are newer than this client: update '
+            'ironic-reservations-client.')
 
 
 @dataclasses.dataclass(frozen=True)
 class Refusal:
     """A refusal of a request.
 
-    :ivar code: a stable code for programs.
+    :ivar code: a stable code for programs; ``None`` for a 401 of the
+        authentication before the service.
     :ivar sentence: a sentence for people.
     :ivar reasons: one object for each node (``node_uuid``, ``code``,
         ``detail`` and, where known, ``until``) or for each cause (``code``,
@@ -45,7 +49,7 @@ class Refusal:
     """
 
     status: int
-    code: str
+    code: str | None
     sentence: str
     reasons: tuple[Mapping[str, Any], ...] = ()
     request_id: str | None = None
@@ -54,7 +58,8 @@ class Refusal:
 
     def __str__(self) -> str:
         """Return the sentence and the reasons, one in each line."""
-        head = f'{self._claim()} [{self.code}] (HTTP {self.status})'
+        head = self._claim() + (
+            f' [{self.code}]' if self.code else '') + f' (HTTP {self.status})'
         if self.request_id:
             head += f' (Request-ID: {self.request_id})'
         lines = [line for reason in self.reasons
@@ -104,7 +109,7 @@ class Refused(Exception):
     response: Any
 
     @property
-    def code(self) -> str:
+    def code(self) -> str | None:
         """The stable code, such as ``reservation.no_node_available``."""
         return self.refusal.code
 
@@ -147,14 +152,29 @@ def translated(error: Any, known: Mapping[int, type[Any]],
     :param error: an error whose ``response`` is the answer, or ``None``.
     :param known: the classes of refusals, by HTTP status.
     :param other: the class for any other status.
-    :returns: the same error if the answer has no code of the service.
+    :returns: the same error if the answer has no code of the service, unless
+        it is a 401.
     """
     if isinstance(error, Refused) or error.response is None:
         return error
     found = read(error.response.content)
+    if found is None and error.response.status_code == 401:
+        found = Refusal(401, None, _authentication(error.response.content))
     if found is None:
         return error
+    if found.code == VERSION_NOT_ACCEPTABLE and versions.too_new(
+            error.response.headers):
+        found = dataclasses.replace(
+            found, sentence=f'{found.sentence} {_TOO_NEW}')
     return known.get(found.status, other)(found, error)
+
+
+def _authentication(content: bytes | str) -> str:
+    """Return the sentence of a 401 of Keystone's middleware, or of Ironic."""
+    try:
+        return str(json.loads(content)['error']['message'])
+    except (ValueError, LookupError, TypeError):
+        return 'The request carries no valid credentials.'
 
 
 def _objects(found: Any) -> tuple[Mapping[str, Any], ...]:

@@ -18,6 +18,8 @@ from collections.abc import Iterable
 import json
 import re
 
+from ironic_reservations_client import fields
+
 _CONDITION = re.compile('([^=!<>\\s]+)\\s*(==|!=|>=|<=|=|>|<)\\s*(.+)',
                         re.DOTALL)
 
@@ -33,10 +35,10 @@ def properties(conditions: Iterable[str] = (),
     :param traits: the traits that each host must have.
     :raises ValueError: a condition cannot be parsed.
     """
-    parts = [_part(condition) for condition in conditions]
+    parts = [_part(condition) for condition in fields.several(conditions)]
     if resource_class is not None:
         parts.insert(0, ['==', '$resource_class', resource_class])
-    parts += [['==', '$traits', trait] for trait in traits]
+    parts += [['==', '$traits', trait] for trait in fields.several(traits)]
     if not parts:
         return ''
     return json.dumps(parts[0] if len(parts) == 1 else ['and', *parts])

@@ -23,6 +23,7 @@ from ironicclient.v1 import client as ironic_client
 from ironicclient.v1 import node
 from ironicclient.v1 import utils as v1_utils
 
+from ironic_reservations_client import fields as fields_
 from ironic_reservations_client import payload
 from ironic_reservations_client import resource
 from ironic_reservations_client import resources
@@ -108,8 +109,9 @@ class ReservationManager(resource.Collection[Reservation]):
         :raises NotFound: no live reservation of that UUID is visible.
         """
         return self._ask(
-            'GET', self._path(ident), headers=_headers(**ironic),
-            params={} if fields is None else {'fields': ','.join(fields)})
+            'GET', self._path_of(ident), headers=_headers(**ironic),
+            params=({} if fields is None else
+                    {'fields': ','.join(fields_.several(fields))}))
 
     def list(self, *, limit: int | None = None,
              fields: builtins.list[str] | None = None,
@@ -127,7 +129,7 @@ class ReservationManager(resource.Collection[Reservation]):
         """
         return self._list(
             {**query, 'limit': limit or None,
-             'fields': ','.join(fields or ()) or None},
+             'fields': ','.join(fields_.several(fields or ())) or None},
             limit, pages=limit is not None,
             headers=_headers(os_ironic_api_version, global_request_id))
 
@@ -141,7 +143,7 @@ class ReservationManager(resource.Collection[Reservation]):
         :raises ValueError: neither or both of the times were given.
         :raises NotFound: the reservation has expired, or does not exist.
         """
-        return self._ask('PATCH', self._path(ident),
+        return self._ask('PATCH', self._path_of(ident),
                          body=payload.renewal(ttl, expires_at),
                          headers=_headers(**ironic))
 
@@ -151,7 +153,7 @@ class ReservationManager(resource.Collection[Reservation]):
         :param ident: its UUID.
         :raises NotFound: the reservation has expired, or does not exist.
         """
-        self._transport.send('DELETE', self._path(ident),
+        self._transport.send('DELETE', self._path_of(ident),
                              headers=_headers(**ironic))
 
     def deploy(

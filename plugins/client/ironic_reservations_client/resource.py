@@ -89,12 +89,22 @@ class Manager(Generic[_R]):
         """The fields of the resources."""
         return self.resource_class.describes
 
-    def _path(self, ident: str | None = None) -> str:
-        return self.describes.path + (
-            '' if ident is None else f'/{parse.quote(ident, safe="")}')
+    def _path(self) -> str:
+        return self.describes.path
+
+    def _path_of(self, ident: str) -> str:
+        """Return the path of one resource.
+
+        :raises ValueError: the id is missing; the path would be that of all.
+        """
+        if not ident:
+            raise ValueError(f'The id of the {self.describes.name} is '
+                             'missing.')
+        return f'{self._path()}/{parse.quote(ident, safe="")}'
 
     def _ask(self, method: str, path: str, **given: Any) -> Any:
-        _response, found = self._transport.send(method, path, **given)
+        _response, found = self._transport.send(
+            method, path, self.describes.name, **given)
         return self._transport.made(self, self.describes.content(found))
 
     def _asked_once(self, query: Mapping[str, Any]) -> Any:
@@ -125,8 +135,9 @@ class Collection(Manager[_R]):
         :param ident: the id or UUID; for a host also the name or UUID of its
             node.
         :raises NotFound: no such resource is visible.
+        :raises ValueError: the id is empty or ``None``.
         """
-        return self._ask('GET', self._path(ident))
+        return self._ask('GET', self._path_of(ident))
 
     def delete(self, ident: str) -> None:
         """Delete a resource: a lease or a window ends now, or never starts.
@@ -135,7 +146,7 @@ class Collection(Manager[_R]):
         :raises NotFound: no such resource is visible.
         :raises Conflict: a host has been promised to leases.
         """
-        self._transport.send('DELETE', self._path(ident))
+        self._transport.send('DELETE', self._path_of(ident))
 
     def _list(self, query: Mapping[str, Any], most: int | None = None,
               pages: bool = True,
@@ -155,7 +166,8 @@ class Collection(Manager[_R]):
         found: builtins.list[_R] = []
         while True:
             _response, page = self._transport.send(
-                'GET', self._path(), params=asked, **given)
+                'GET', self._path(), self.describes.plural, params=asked,
+                **given)
             sent = page[self.describes.plural]
             kept = [each for each in sent if matches is None or matches(each)]
             found += [self._transport.made(self, each) for each in kept]

@@ -101,16 +101,24 @@ class ReservationSession(TwinSession):
 
         :raises NotAcceptable: the server does not support the requested
             version of the reservation API.
+        :raises ForeignAnswer: the answer has no version of Ironic.
         """
         if resp is not None:
             refused = refusal.read(resp.content)
             if refused and refused.code == refusal.VERSION_NOT_ACCEPTABLE:
                 raise exc.from_response(  # type: ignore[call-arg]
                     resp, refused.sentence)
-        return super().negotiate_version(conn, resp)
+        try:
+            return super().negotiate_version(conn, resp)
+        except RuntimeError as error:
+            raise self._foreign() from error
 
     def _request_once(self, url: str, method: str,
                       **kwargs: Any) -> requests.Response:
+        # Ironicclient repeats a redirection that keystoneauth does not
+        # follow: one without a location, or one after many others.
+        if not (url or '').startswith('/'):
+            raise self._foreign()
         try:
             return super()._request_once(url, method, **kwargs)
         except exc.NotFound as error:
@@ -123,6 +131,10 @@ class ReservationSession(TwinSession):
                 'set in [api] middleware of ironic.conf.'
             ) from error
 
+    def _foreign(self) -> errors.ForeignAnswer:
+        return errors.ForeignAnswer(
+            transport.foreign(f'{self.endpoint_trimmed}/v1/'))
+
 
 class Ironic(transport.Transport):
     """Sends requests with the session of an Ironic client.
@@ -130,6 +142,8 @@ class Ironic(transport.Transport):
     :param original: the session of an Ironic client.
     :param endpoint: as for :class:`ReservationSession`.
     """
+
+    foreign = errors.ForeignAnswer
 
     def __init__(self, original: http.SessionClient, endpoint: str | None,
                  of_leases: bool, version: str | None) -> None:

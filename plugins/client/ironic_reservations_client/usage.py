@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ironic_reservations_client import fields
 from ironic_reservations_client import resource
 from ironic_reservations_client import resources
 
@@ -54,5 +55,5 @@ class UsageManager(resource.Manager[Usage]):
         """
         return self._asked_once({name: value for name, value in (
             ('first_day', first_day), ('last_day', last_day),
-            ('by', ','.join(by)), ('project', project),
+            ('by', ','.join(fields.several(by))), ('project', project),
             ('all_projects', 'true' if all_projects else None)) if value})

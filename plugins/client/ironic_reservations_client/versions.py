@@ -16,10 +16,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+import contextlib
 
 SERVICE_TYPE = 'baremetal-reservation'
 LATEST = '1.28'
 HEADER = 'OpenStack-API-Version'
+MINIMUM_HEADER = 'OpenStack-API-Minimum-Version'
 MAXIMUM_HEADER = 'OpenStack-API-Maximum-Version'
 
 
@@ -41,20 +43,34 @@ def lower(headers: Mapping[str, str], asked: str) -> str | None:
     :param asked: the version that was not acceptable.
     :returns: ``None`` if a lower version would not be accepted, either.
     """
-    for part in headers.get(MAXIMUM_HEADER, '').split(','):
-        if _service(part) == SERVICE_TYPE:
-            served = part.split()[-1]
-            try:
-                return served if _number(served) < _number(asked) else None
-            except ValueError:
-                return None
-    return None
+    served = _number(headers.get(MAXIMUM_HEADER, ''))
+    if served is None or served >= _parsed(asked):
+        return None
+    return '.'.join(map(str, served))
+
+
+def too_new(headers: Mapping[str, str]) -> bool:
+    """Return whether all versions of the service are newer than the client.
+
+    :param headers: the headers of an answer.
+    """
+    least = _number(headers.get(MINIMUM_HEADER, ''))
+    return least is not None and least > _parsed(LATEST)
 
 
 def _service(part: str) -> str:
     return part.strip().partition(' ')[0].lower()
 
 
-def _number(version: str) -> tuple[int, int]:
+def _number(header: str) -> tuple[int, int] | None:
+    """Return our version in a header of an answer."""
+    for part in header.split(','):
+        if _service(part) == SERVICE_TYPE:
+            with contextlib.suppress(ValueError):
+                return _parsed(part.split()[-1])
+    return None
+
+
+def _parsed(version: str) -> tuple[int, int]:
     major, _, minor = version.partition('.')
     return int(major), int(minor)

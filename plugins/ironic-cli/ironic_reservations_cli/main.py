@@ -115,7 +115,7 @@ def main(argv: list[str] | None = None) -> int:
             given.function(
                 reservation.ReservationManager(options.connect(given)), given)
     except (exc.ClientException, ksa_exceptions.ClientException,
-            sdk_exceptions.SDKException, OSError) as error:
+            sdk_exceptions.SDKException, OSError, ValueError) as error:
         print(_one_line(error), file=sys.stderr)
         return 1
     except KeyboardInterrupt:

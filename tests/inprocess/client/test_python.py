@@ -173,6 +173,7 @@ class PythonTest(base.ClientTestCase):
         """All of them, two at a time."""
         made = {sdk.reserve(self.conn, [node.uuid]).id
                 for node in self.nodes(3)}
-        found = [r.id for r in sdk.reservations(self.conn, limit=2)]
+        self.assertEqual(2, len(sdk.reservations(self.conn, limit=2)))
+        found = [r.id for r in sdk._through(self.conn)._list({'limit': 2})]
         self.assertLessEqual(made, set(found))
         self.assertEqual(len(set(found)), len(found))

@@ -43,9 +43,12 @@ class FakeService(fixtures.Fixture):
     :ivar nodes: Ironic's nodes by UUID.
     :ivar answers: errors to raise for the next requests about reservations.
     :ivar hosts: the hosts that are listed.
+    :ivar foreign: the status, the headers and the body of the answers of a
+        proxy, or of another service, at all addresses but the root.
     :ivar locked: the number of deploys to refuse with Ironic's own 409.
     """
 
+    minimum = '1.0'
     maximum = '1.28'
     ironic_maximum = '1.115'
     page = 1000
@@ -59,6 +62,7 @@ class FakeService(fixtures.Fixture):
         self.nodes: dict[str, dict[str, Any]] = {}
         self.answers: list[errors.ReservationError] = []
         self.hosts: list[dict[str, Any]] = []
+        self.foreign: tuple[int, dict[str, str], bytes] | None = None
         self.locked = 0
         self.promised = 24.0
         self.project: str | None = 'red'
@@ -95,6 +99,11 @@ class FakeService(fixtures.Fixture):
             'proof': environ.get('HTTP_OPENSTACK_BAREMETAL_RESERVATION'),
             'key': environ.get('HTTP_IDEMPOTENCY_KEY')}
         self.requests.append(request)
+        if self.foreign is not None and path.rstrip('/') not in ('', '/v1'):
+            status, sent, content = self.foreign
+            start(f'{status} Whatever', [
+                *sent.items(), ('Content-Length', str(len(content)))])
+            return [content]
         headers = [('X-OpenStack-Ironic-API-Minimum-Version', '1.1'),
                    ('X-OpenStack-Ironic-API-Maximum-Version',
                     self.ironic_maximum)]
@@ -107,6 +116,8 @@ class FakeService(fixtures.Fixture):
                 headers = []
         headers.append((versions.MAXIMUM_HEADER,
                         f'baremetal-reservation {self.maximum}'))
+        headers.append((versions.MINIMUM_HEADER,
+                        f'baremetal-reservation {self.minimum}'))
         content = b'' if body is None else json.dumps(body).encode()
         if content:
             headers.append(('Content-Type', 'application/json'))
@@ -141,7 +152,8 @@ class FakeService(fixtures.Fixture):
                            description='The resource could not be found.')
         version = re.search(r'baremetal-reservation (1\.\d+)',
                             request['version'] or '')
-        if version and _minor(version[1]) > _minor(self.maximum):
+        if version and not (_minor(self.minimum) <= _minor(version[1])
+                            <= _minor(self.maximum)):
             raise errors.VersionNotAcceptable(
                 f'Version {version[1]} is not served.')
         if self.answers:

@@ -15,7 +15,9 @@
 from __future__ import annotations
 
 import datetime
+import io
 
+import fixtures
 from hypothesis import given
 from hypothesis import strategies as st
 import testtools
@@ -23,6 +25,7 @@ import testtools
 from ironic_reservations_client.charts import availability
 from ironic_reservations_client.charts import lease
 from ironic_reservations_client.charts import timescale
+from ironic_reservations_client.osc import zone
 from tests.unit.client import zones
 from tests.unit.client.terminal import drawn
 
@@ -148,6 +151,15 @@ class AvailabilityChartTest(testtools.TestCase):
         """The output is short, without an error."""
         self.assertTrue(drawn(availability.AvailabilityChart(found(
             of_class('gold', 4, 4, 0, 3, 4))), width=8))
+
+    def test_rows_do_not_wrap_in_a_very_narrow_terminal(self):
+        """The bars went on in the next line, and the drawing was broken."""
+        self.useFixture(fixtures.EnvironmentVariable('COLUMNS', '20'))
+        out = io.StringIO()
+        zone.screen(out).print(availability.AvailabilityChart(found(
+            of_class('gold', 4, 4, 0, 3, 4))))
+        for line in out.getvalue().splitlines():
+            self.assertNotRegex(line, '^ *[▁▂▃▄▅▆▇█ ]+$')
 
     def test_colours_are_for_terminals(self):
         """A pipe gets no colours."""

@@ -133,6 +133,16 @@ class CommandsTest(base.ClientTestCase):
             reservation.DeleteReservation, 'one')
         self.assertIn('UUID. "reservation list --node" finds', str(error))
 
+    def test_an_empty_id_does_not_stop_other_deletions(self):
+        """The others are deleted, and the sentence comes at the end."""
+        made = self.create('one')
+        error = self.assertRaises(
+            exc.ClientException, self.run_command,
+            reservation.DeleteReservation, '', made['uuid'])
+        self.assertEqual('Failed to delete reservation: The id of the '
+                         'reservation is missing.', str(error))
+        self.assertEqual({}, self.service.reservations)
+
     def test_the_standalone_service_has_no_nodes(self):
         """Its 404 for a node spoke of a path that nobody had typed."""
         self.service.has_nodes = False

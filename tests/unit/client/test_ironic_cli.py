@@ -89,6 +89,23 @@ class IronicCommandTest(base.ClientTestCase):
             err, f'^No answer from {self.nobody()}/v1/reservations: '
             'Connection refused[.] Check the endpoint [(]OS_ENDPOINT')
 
+    def test_the_page_of_a_proxy(self):
+        """It was a traceback."""
+        self.service.foreign = (200, {'Content-Type': 'text/html'}, b'<html>')
+        for command in (['reservation-list'],
+                        ['reservation-create', self.one, base.INSTANCE]):
+            status, out, err = self.ironic(*command)
+            self.assertEqual((1, ''), (status, out))
+            self.assertRegex(err, f'^The answer of {self.service.url}/v1/'
+                             'reservations is not one of .* endpoint[.]\n$')
+
+    def test_an_empty_id(self):
+        """A variable of a script may be empty."""
+        for command in ('reservation-show', 'reservation-delete'):
+            self.assertEqual(
+                (1, '', 'The id of the reservation is missing.\n'),
+                self.ironic(command, ''))
+
     def test_wrong_use(self):
         """The message and the status are the parser's."""
         self.assertRaises(SystemExit, self.ironic, 'reservation-create',

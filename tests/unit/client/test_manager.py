@@ -24,10 +24,12 @@ from unittest import mock
 import fixtures
 from ironicclient import exc
 from keystoneauth1 import exceptions as ksa_exceptions
+from openstack import exceptions
 
 from ironic_reservations import errors as service_errors
 from ironic_reservations_client import errors
 from ironic_reservations_client import reservation
+from ironic_reservations_client import sdk
 from ironic_reservations_client import session
 from ironic_reservations_client import waiting
 from tests.unit.client import base
@@ -268,6 +270,20 @@ class VersionTest(base.ClientTestCase):
             [f'baremetal-reservation {version}'
              for version in ('1.28', '1.2', '1.2')],
             [request['version'] for request in self.service.requests])
+
+    def test_a_service_that_is_too_new_needs_a_newer_client(self):
+        """The refusal named versions, and not the remedy."""
+        self.service.minimum, self.service.maximum = '1.90', '1.99'
+        for call, kind in (
+                (reservation.ReservationManager(self.ironic()).list,
+                 errors.NotAcceptable),
+                (lambda: sdk.reservations(self.connection()),
+                 exceptions.HttpException)):
+            error = self.assertRaises(kind, call)
+            self.assertEqual('request.version_not_acceptable', error.code)
+            self.assertIn('All versions of the service are newer than this '
+                          'client: update ironic-reservations-client.',
+                          str(error))
 
     def test_a_version_that_is_insisted_on_is_not_lowered(self):
         """The refusal is raised."""

@@ -102,6 +102,13 @@ class ResourcesTest(testtools.TestCase):
                 self.assertLessEqual(texts, there,
                                      f'{resource.name} {field.name}')
 
+    def test_the_help_of_a_command_is_made_of_sentences(self) -> None:
+        """It is shown without its lines, as "... proof Active nodes ..."."""
+        for name, kind in commands.described():
+            head, *more = kind(None, None).get_description().split('\n\n')
+            if more:
+                self.assertEqual('.', head[-1], name)
+
     def test_times_and_durations_in_tables(self) -> None:
         """Those of all resources, and of the objects in them."""
         self.assertEqual(

@@ -72,6 +72,16 @@ class SdkTest(base.ClientTestCase):
         self.assertRaises(exceptions.NotFoundException, sdk.release,
                           self.conn, held[0])
 
+    def test_the_limit_is_that_of_the_result(self):
+        """It was the size of a page, and all reservations were returned."""
+        for instance in (base.INSTANCE, base.OTHER_INSTANCE, base.UNKNOWN):
+            sdk.reserve(self.conn, [self.service.node(instance)], instance)
+        for size in (1000, 1):
+            self.service.page = size
+            for limit, count in ((1, 1), (2, 2), (0, 3), (None, 3)):
+                self.assertEqual(count, len(
+                    sdk.reservations(self.conn, limit=limit)))
+
     def test_every_request_asks_for_our_version(self):
         """Ironic's configured microversion is sent as well."""
         conn = self.connection(baremetal_default_microversion='1.80')

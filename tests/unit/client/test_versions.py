@@ -54,3 +54,16 @@ class VersionsTest(testtools.TestCase):
             self.assertEqual(expected, versions.lower(
                 {versions.MAXIMUM_HEADER: served}, '1.6'), served)
         self.assertIsNone(versions.lower({}, '1.6'))
+
+    def test_too_new(self):
+        """Only if no version of the service is one of the client."""
+        for served, expected in (
+                ('baremetal-reservation 1.0', False),
+                (f'baremetal-reservation {versions.LATEST}', False),
+                ('baremetal-reservation 1.99', True),
+                ('baremetal 9.0, baremetal-reservation 2.0', True),
+                ('baremetal 9.0', False), ('baremetal-reservation x', False),
+                ('', False)):
+            self.assertIs(expected, versions.too_new(
+                {versions.MINIMUM_HEADER: served}), served)
+        self.assertEqual(api_versions.MINIMUM_HEADER, versions.MINIMUM_HEADER)

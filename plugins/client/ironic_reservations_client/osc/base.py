@@ -18,7 +18,9 @@ import abc
 import argparse
 from collections.abc import Iterable
 from collections.abc import Sequence
+import io
 import json
+import os
 from typing import Any
 from typing import ClassVar
 
@@ -58,6 +60,10 @@ class Command(command.Command):
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Run the command; print a refusal."""
+        if isinstance(self.app.stdout, io.TextIOWrapper):
+            self.app.stdout.reconfigure(errors='backslashreplace')
+        for name, value in vars(parsed_args).items():
+            setattr(parsed_args, name, _decoded(value))
         try:
             options.check(parsed_args)
             return self._explaining(parsed_args)
@@ -107,6 +113,8 @@ class Deletion(Command, abc.ABC):
             except exc.ClientException as error:
                 failures.append(f'Failed to {verb} {self.thing} {ident}: '
                                 f'{_explained(error)}')
+            except ValueError as error:
+                failures.append(f'Failed to {verb} {self.thing}: {error}')
         if failures:
             raise exc.ClientException('\n'.join(failures))
 
@@ -114,6 +122,19 @@ class Deletion(Command, abc.ABC):
 def named(thing: str, text: str) -> options.Option:
     """Return the argument that names the resources to delete."""
     return options.Option('idents', text, metavar=f'<{thing}>', nargs='+')
+
+
+def _decoded(typed: Any) -> Any:
+    """Return a typed value, which Python cannot decode in the locale C."""
+    if isinstance(typed, list):
+        return [_decoded(each) for each in typed]
+    if isinstance(typed, str) and any(map(_is_surrogate, typed)):
+        return os.fsencode(typed).decode(errors='replace')
+    return typed
+
+
+def _is_surrogate(character: str) -> bool:
+    return '\ud800' <= character <= '\udfff'
 
 
 def _explained(error: exc.ClientException) -> exc.ClientException:

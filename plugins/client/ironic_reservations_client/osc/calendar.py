@@ -90,7 +90,7 @@ class ShowCalendar(zone.ChartCommand):
 
     def _watch(self, parsed_args: argparse.Namespace,
                drawn: calendar_chart.CalendarChart) -> None:
-        screen = console.Console(file=self.app.stdout, highlight=False)
+        screen = zone.screen(self.app.stdout)
         if not screen.is_terminal:
             # One below the other, for the reader of a file.
             screen.print(drawn)

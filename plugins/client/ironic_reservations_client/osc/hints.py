@@ -11,11 +11,17 @@
 #    under the License.
 
 
-"""Adds the words of commands to refusals, which have those of the API."""
+"""Adds the words of commands to errors, which have those of the API."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+import contextlib
 import re
+
+from ironicclient import exc
+
+from ironic_reservations_client import errors
 
 _WORDS = tuple((re.compile(found), rf'\g<0> {added}') for found, added in (
     ('"GET /v1/os-hosts"', '("reservation host list")'),
@@ -42,3 +48,19 @@ def explained(text: str) -> str:
     for pattern, replacement in _WORDS:
         text = pattern.sub(replacement, text)
     return text
+
+
+@contextlib.contextmanager
+def if_unknown(hint: str | None) -> Iterator[None]:
+    """Add a hint to an error after which the outcome is not known.
+
+    :param hint: says how to find the outcome, and how to repeat the request;
+        ``None``: the request changes nothing.
+    """
+    try:
+        with errors.reaching():
+            yield
+    except (exc.BadGateway, exc.GatewayTimeout, errors.NotReachable) as error:
+        if hint and getattr(error, 'may_have_arrived', True):
+            error.args = (f'{error}\n{hint}',)
+        raise

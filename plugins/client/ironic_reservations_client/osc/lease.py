@@ -17,6 +17,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 import datetime
+import shlex
+import sys
 from typing import Any
 
 from ironicclient import exc
@@ -31,6 +33,7 @@ from ironic_reservations_client import times
 from ironic_reservations_client.osc import accepted_offers
 from ironic_reservations_client.osc import base
 from ironic_reservations_client.osc import cells
+from ironic_reservations_client.osc import hints
 from ironic_reservations_client.osc import lease_plan
 from ironic_reservations_client.osc import options
 from ironic_reservations_client.osc import typed
@@ -97,12 +100,15 @@ class CreateLease(lease_plan.Planned):
                                              **chosen)
         body = _body(parsed_args, wanted)
         manager = lease.LeaseManager(self.client)
-        made = accepted_offers.or_offered(
-            lambda: manager.post(body, parsed_args.dry_run, parsed_args.key),
-            manager.post, parsed_args.accept)
+        with hints.if_unknown(None if parsed_args.dry_run
+                              else _unknown(parsed_args)):
+            made = accepted_offers.or_offered(
+                lambda: manager.post(body, parsed_args.dry_run,
+                                     parsed_args.key),
+                manager.post, parsed_args.accept)
         timeout = parsed_args.wait_timeout
         if timeout is not None and not parsed_args.dry_run:
-            made = manager.wait(made.id, timeout)
+            made = _awaited(manager, made, timeout)
             if lease.over(made):
                 raise exc.CommandError(
                     f'The lease {made.name} ({made.id}) has ended before its '
@@ -159,10 +165,14 @@ class SetLease(lease_plan.Planned):
             raise exc.CommandError(
                 'No change was given. Use --extend, --end-date, --hosts, '
                 '--instances, --give-back or another option.')
-        changed = accepted_offers.or_offered(
-            lambda: manager.change(found.id, dry_run=parsed_args.dry_run,
-                                   **changes),
-            lambda body: manager.put(found.id, body), parsed_args.accept)
+        with hints.if_unknown(
+                None if parsed_args.dry_run else
+                'It is not known whether the lease was changed: '
+                f'"reservation lease show {found.id}" shows it.'):
+            changed = accepted_offers.or_offered(
+                lambda: manager.change(found.id, dry_run=parsed_args.dry_run,
+                                       **changes),
+                lambda body: manager.put(found.id, body), parsed_args.accept)
         timeout = parsed_args.wait_timeout
         if timeout is not None and not parsed_args.dry_run:
             changed = manager.wait_carried_out(found.id, timeout)
@@ -256,6 +266,26 @@ class DeleteLease(base.Deletion):
         found = manager.find(ident)
         manager.delete(found.id)
         self._deleted.append(found.id)
+
+
+def _unknown(parsed_args: argparse.Namespace) -> str:
+    """Return the hint for a creation whose outcome is not known."""
+    return ('It is not known whether the lease was made: "reservation lease '
+            f'list --name {shlex.quote(parsed_args.name)}" lists it. With '
+            f'{"the same --key" if parsed_args.key else "--key"}, the command '
+            'can be repeated safely.')
+
+
+def _awaited(manager: lease.LeaseManager, made: lease.Lease,
+             timeout: float) -> lease.Lease:
+    """Wait until a lease has started; name it if the wait is interrupted."""
+    try:
+        return manager.wait(made.id, timeout)
+    except KeyboardInterrupt:
+        print(f'The lease {made.name} ({made.id}) was made; "reservation '
+              f'lease delete {shlex.quote(made.name)}" ends it.',
+              file=sys.stderr)
+        raise
 
 
 def _check_size(size: Mapping[str, Any]) -> None:

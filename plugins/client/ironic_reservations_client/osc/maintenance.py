@@ -30,6 +30,7 @@ from ironic_reservations_client import resources
 from ironic_reservations_client import times
 from ironic_reservations_client.osc import base
 from ironic_reservations_client.osc import cells
+from ironic_reservations_client.osc import hints
 from ironic_reservations_client.osc import options
 from ironic_reservations_client.osc import zone
 
@@ -68,7 +69,11 @@ class CreateMaintenance(zone.Zoned, command.ShowOne):
             raise exc.CommandError(
                 'No nodes were chosen. Use --node, --resource-class, '
                 '--property or --trait.')
-        with nodes.named_in_refusals(self.client):
+        with (hints.if_unknown(
+                None if parsed_args.dry_run else
+                'It is not known whether the maintenance window was made: '
+                '"reservation maintenance list" lists it.'),
+              nodes.named_in_refusals(self.client)):
             made = maintenance.MaintenanceManager(self.client).create(
                 dry_run=parsed_args.dry_run, **given, **chosen)
         columns = (*_MADE, *(_TRIED if parsed_args.dry_run else ()))

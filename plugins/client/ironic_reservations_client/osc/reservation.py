@@ -38,6 +38,7 @@ from ironic_reservations_client import resources
 from ironic_reservations_client.osc import base
 from ironic_reservations_client.osc import cells
 from ironic_reservations_client.osc import deployment as lease_nodes
+from ironic_reservations_client.osc import hints
 from ironic_reservations_client.osc import options
 from ironic_reservations_client.osc import typed
 from ironic_reservations_client.osc import zone
@@ -79,7 +80,12 @@ class CreateReservation(zone.Zoned, command.ShowOne):
                        for node in given['node_uuid']] or None,
             traits=given['traits'] or None,
             flavor=typed.flavor(given['flavor']))
-        with nodes.named_in_refusals(self.client):
+        with (hints.if_unknown(
+                'It is not known whether a node was reserved: "reservation '
+                f'list --instance {given["instance_uuid"]}" lists the '
+                'reservation. With the same --instance, the command can be '
+                'repeated safely.'),
+              nodes.named_in_refusals(self.client)):
             made = reservation.ReservationManager(self.client).create(
                 **given, wait=parsed_args.wait_timeout)
         return _shown(self.client, parsed_args, made)
@@ -174,7 +180,7 @@ class DeleteReservation(base.Deletion):
 
 
 class DeployReservation(base.Command, command.ShowOne):
-    """Deploy the nodes of a reservation or lease, with its proof
+    """Deploy the nodes of a reservation or lease, with its proof.
 
     Active nodes stay as they are, so that the command can be repeated.
     """

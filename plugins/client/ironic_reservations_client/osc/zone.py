@@ -47,6 +47,9 @@ _INSTANTS = _fields_of(fields.Kind.INSTANT, fields.Kind.WINDOW)
 #: In seconds.
 _DURATIONS = _fields_of(fields.Kind.SECONDS)
 
+#: The width for a name of a host and a line of time.
+_NARROWEST = 40
+
 #: Takes the name of a field and its value.
 _Conversion = Callable[[str, Any], Any]
 
@@ -104,10 +107,21 @@ class ChartCommand(Zoned, command.ShowOne, metaclass=abc.ABCMeta):
         """Draw a chart, or print the chosen format."""
         if parsed_args.formatter != 'table' or parsed_args.columns:
             return super().produce_output(parsed_args, column_names, data)
-        console.Console(file=self.app.stdout, highlight=False).print(
+        screen(self.app.stdout).print(
             self.chart(parsed_args, dict(zip(column_names, data,
                                              strict=True))))
         return 0
+
+
+def screen(out: Any) -> console.Console:
+    """Return a console that is wide enough for the rows of charts.
+
+    :param out: the file to which it prints.
+    """
+    made = console.Console(file=out, highlight=False)
+    if made.width < _NARROWEST:
+        made.width = _NARROWEST
+    return made
 
 
 def _read(typed: Any, local: bool) -> Any:

@@ -31,6 +31,7 @@ from openstack import connection
 from openstack import exceptions
 from openstack.baremetal.v1 import node as _node
 
+from ironic_reservations_client import fields as fields_
 from ironic_reservations_client import limits as _limits
 from ironic_reservations_client import payload
 from ironic_reservations_client import reservation as _reservation
@@ -54,14 +55,15 @@ def _through(conn: connection.Connection) -> Any:
 
 
 def reserve(conn: connection.Connection,
-            nodes: Iterable[str | _node.Node] | None = None,
+            nodes: str | _node.Node | Iterable[str | _node.Node]
+            | None = None,
             instance_id: str | None = None,
             reservation_id: str | None = None, **wanted: Any) -> Reservation:
     """Reserve a node.
 
     :param conn: a connection.
-    :param nodes: nodes, or their UUIDs, in the order of preference; by default
-        any node with the class and the traits.
+    :param nodes: a node, or its UUID, or several of them in the order of
+        preference; by default any node with the class and the traits.
     :param instance_id: the instance for which the node is reserved; by default
         a new uuid. Another request for the same instance returns the same
         reservation.
@@ -72,6 +74,8 @@ def reserve(conn: connection.Connection,
     :raises Conflict: no node can be reserved; ``reasons`` has the reason for
         each node.
     """
+    if isinstance(nodes, str | _node.Node):
+        nodes = [nodes]
     made: Reservation = _through(conn).create(
         instance_id or str(uuid.uuid4()),
         None if nodes is None else map(transport.ident, nodes),
@@ -80,17 +84,19 @@ def reserve(conn: connection.Connection,
 
 
 def reservations(conn: connection.Connection, fields: Iterable[str] = (),
-                 **query: Any) -> list[Reservation]:
+                 limit: int | None = None, **query: Any
+                 ) -> list[Reservation]:
     """List the live reservations that the caller may see.
 
     :param conn: a connection.
     :param fields: the fields to return; by default all.
-    :param query: the filters ``node``, ``instance`` and ``project``; ``limit``
-        (of one page), ``marker``, ``sort_key`` and ``sort_dir``, as in the
-        API.
+    :param limit: the maximum number of reservations; all by default.
+    :param query: the filters ``node``, ``instance`` and ``project``;
+        ``marker``, ``sort_key`` and ``sort_dir``, as in the API.
     """
     found: list[Reservation] = _through(conn)._list(
-        {**query, 'fields': ','.join(fields) or None})
+        {**query, 'limit': limit or None,
+         'fields': ','.join(fields_.several(fields)) or None}, limit)
     return found
 
 

@@ -37,6 +37,10 @@ class BadRequest(Refused, exceptions.BadRequestException):
     """The request cannot be served as it is."""
 
 
+class Unauthorized(Refused):
+    """The request carries no valid credentials."""
+
+
 class Forbidden(Refused, exceptions.ForbiddenException):
     """The policy, or the guard of a reserved node, forbids the request."""
 
@@ -45,12 +49,25 @@ class NotFound(Refused, exceptions.NotFoundException):
     """No such reservation, lease or host is visible to the caller."""
 
 
+class NotAcceptable(Refused):
+    """The server does not support the requested version."""
+
+
 class Conflict(Refused, exceptions.ConflictException):
     """No node can be promised, or an identifier is already used."""
 
 
+class ServiceUnavailable(Refused):
+    """The server cannot answer now; a later request may succeed."""
+
+
+class ForeignAnswer(exceptions.SDKException):
+    """The answer is not one of the reservation service."""
+
+
 _BY_STATUS: dict[int, type[Refused]] = {
-    400: BadRequest, 403: Forbidden, 404: NotFound, 409: Conflict,
+    400: BadRequest, 401: Unauthorized, 403: Forbidden, 404: NotFound,
+    406: NotAcceptable, 409: Conflict, 503: ServiceUnavailable,
 }
 
 
@@ -58,7 +75,8 @@ def translated(error: exceptions.HttpException) -> exceptions.HttpException:
     """Return the error with the code and the reasons in its answer.
 
     :param error: the exception that openstacksdk raises.
-    :returns: the same error if the answer has no code of the service.
+    :returns: the same error if the answer has no code of the service, unless
+        it is a 401.
     """
     found: exceptions.HttpException = _refusal.translated(
         error, _BY_STATUS, Refused)

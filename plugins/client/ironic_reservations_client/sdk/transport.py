@@ -37,6 +37,8 @@ class OpenStack(transport.Transport):
     :param kind: the class of the returned resources; by default dictionaries.
     """
 
+    foreign = errors.ForeignAnswer
+
     def __init__(self, conn: connection.Connection, of_leases: bool,
                  kind: type[resource.Resource] | None) -> None:
         super().__init__(conn.baremetal.additional_headers, of_leases)
@@ -63,7 +65,10 @@ class OpenStack(transport.Transport):
             exceptions.raise_from_response(response)
         except exceptions.HttpException as error:
             raise errors.translated(error) from None
-        return response, response.json() if response.content else None
+        try:
+            return response, response.json()
+        except ValueError:
+            return response, None
 
 
 def through(conn: connection.Connection, manager: type[resource_.Manager[Any]],
