@@ -20,6 +20,8 @@ already there is no cut: others would wait for its end.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
 from typing import Any
 
 import fixtures
@@ -66,14 +68,45 @@ class Cuts(fixtures.Fixture):
             action()
 
 
-def everywhere(attempt: Callable[[int], bool], most: int = 200) -> int:
+class Cut:
+    """One cut of one call.
+
+    :ivar number: which it is, counted from one.
+    :ivar key: one that no other cut has, for the request.
+    :ivar reached: whether the call has so many.
+    """
+
+    def __init__(self, number: int, engine: engine_module.Engine | None
+                 ) -> None:
+        self.number, self.key, self.reached = number, f'k{number}', False
+        self._engine = engine
+
+    @contextlib.contextmanager
+    def by(self, come_first: Callable[[], None],
+           engine: engine_module.Engine | None = None) -> Iterator[None]:
+        """Have something happen at the cut of what is done meanwhile."""
+        engine = engine or self._engine
+        assert engine is not None
+        with Cuts(engine) as cuts:
+            cuts.at({self.number: come_first})
+            yield
+            self.reached = cuts.count >= self.number
+
+
+def everywhere(attempt: Callable[[Cut], None], more_than: int,
+               engine: engine_module.Engine | None = None,
+               most: int = 200) -> None:
     """Try something with each cut in turn, until there are no more.
 
-    :param attempt: tries it with the cut of a number; tells whether there
-        was one.
-    :returns: how many there were.
+    :param attempt: tries it with a cut, by which it has others come first.
+    :param more_than: there are more cuts than these.
+    :param engine: of the process that is cut; where each attempt has one of
+        its own, it says so.
     """
     for number in range(1, most):
-        if not attempt(number):
-            return number - 1
+        cut = Cut(number, engine)
+        attempt(cut)
+        if not cut.reached:
+            assert number - 1 > more_than, f'only {number - 1} cuts'
+            return
     raise AssertionError(f'there are more than {most} cuts')

@@ -33,6 +33,7 @@ from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.db import tables
 from ironic_reservations.engine import commit
 from ironic_reservations.engine import earlier
@@ -50,6 +51,7 @@ from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import instants
 from ironic_reservations.model import inventories
 from ironic_reservations.model import leases
+from ironic_reservations.model import limits
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
 from tests import world
@@ -76,6 +78,12 @@ def wish(least: int = 1, most: int | None = None,
     """Ask for hosts."""
     return leases.LeaseReservationRequest(least, max(least, most or least),
                        resource_properties=properties)
+
+
+def wish_of(name: str, least: int = 1, most: int | None = None
+            ) -> leases.LeaseReservationRequest:
+    """Ask for hosts of a resource class."""
+    return wish(least, most, of_class(name))
 
 
 def instances(amount: int = 1, vcpus: int = 1, memory_mb: int = 0,
@@ -171,15 +179,44 @@ class Leasing:
              if name == flavors.VCPU else there)
             for name, there in node.inventories))
 
+    def overlap(self, node_uuid: str, until: float) -> None:
+        """Have a reservation of a node be there that leases do not know of.
+        """
+        now = self.world.clock()
+        with self.engine.database.write() as connection:
+            commit.commit(connection, seen.read(connection, [node_uuid]), now)
+            db_reservations.insert(connection, node_reservation.Reservation(
+                world.new_uuid(), node_uuid, world.new_uuid(), now, None,
+                at(until)))
+
+    def set_reservable(self, node_uuid: str, reservable: bool) -> None:
+        """Close a host, as its operator does, or open it again."""
+        hosts.change(self.engine, self.host_id(node_uuid), {}, reservable)
+
     def host_id(self, node_uuid: str) -> int:
         """Return the id of the host that a node is."""
         return hosts.find(self.engine, node_uuid).id
 
     def create(self, start: float | None, end: float, *wishes:
-               leases.LeaseReservationRequest, **more: Any) -> leases.Lease:
+               leases.LeaseReservationRequest, dry_run: bool = False,
+               allowed: limits.Limits | None = None,
+               **more: Any) -> leases.Lease:
         """Make a lease."""
         return lease_create.create(self.engine, ask(start, end, *wishes,
-                                                    **more))
+                                                    **more), dry_run, allowed)
+
+    def post(self, offer: dict[str, Any],
+             dry_run: bool = False) -> leases.Lease:
+        """Make the lease of a counter-offer, which is posted as it is."""
+        return lease_create.create(
+            self.engine, posted(offer, self.world.clock()), dry_run)
+
+    def started(self, start: float | None, end: float, *wishes:
+                leases.LeaseReservationRequest, **more: Any) -> leases.Lease:
+        """Make a lease, and bind what has started."""
+        made = self.create(start, end, *wishes, **more)
+        self.bind()
+        return made
 
     def create_at_once(self, *asked: leases.LeaseRequest
                        ) -> list[leases.Lease | None]:
@@ -233,12 +270,17 @@ class Leasing:
             if changes else None),))
 
     def resize(self, lease: leases.Lease, least: int | None = None,
-               most: int | None = None,
-               give_back: Iterable[str] = ()) -> leases.Lease:
-        """Change how many hosts the first reservation of a lease has."""
+               most: int | None = None, give_back: Iterable[str] = (),
+               properties: str | None = None,
+               **changes: Any) -> leases.Lease:
+        """Change how many hosts the first reservation of a lease has.
+
+        :param changes: of the lease besides.
+        """
         return self.change(lease, reservations=(leases.LeaseReservationChange(
             lease.reservations[0].id, least, most,
-            give_back=tuple(give_back)),))
+            resource_properties=properties,
+            give_back=tuple(give_back)),), **changes)
 
     def end(self, lease: leases.Lease) -> None:
         """End a lease."""
@@ -256,6 +298,11 @@ class Leasing:
         """Read which nodes a lease has that are not being taken back."""
         return {booking.node_uuid for booking in self.reload(lease).bookings
                 if booking.state is not ENDING}
+
+    def snapshot(self) -> snapshots.Snapshot:
+        """Read what the process knows, once it has looked at the rows."""
+        return self.engine.snapshots.snapshot(self.engine.database,
+                                              self.world.clock())
 
     def refresh(self) -> None:
         """Have the mirror read Ironic."""
@@ -373,7 +420,7 @@ class Leasing:
     def stale(self) -> dict[str, tuple[Any, Any]]:
         """Return the nodes and leases of which it knows what is not so."""
         now = self.world.clock()
-        held = shown(self.engine.snapshots.snapshot(self.engine.database, now))
+        held = shown(self.snapshot())
         read = shown(cache.SnapshotCache(
             self.engine.conf, self.engine.all_features).snapshot(
                 self.engine.database, now))

@@ -51,6 +51,7 @@ from ironic_reservations.db import migrate
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import tables
 from ironic_reservations.engine import earlier
+from ironic_reservations.engine import lost_requests
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import uncertain
@@ -180,6 +181,11 @@ class StandInIronic(ironic.Ironic):
         self.change(uuid, provision_state='active',
                     instance_uuid=(instance_uuid
                                    or self.there[uuid].instance_uuid))
+
+    def free(self, uuid: str) -> None:
+        """Have a node be free again, without a call."""
+        self.change(uuid, provision_state=node_condition.AVAILABLE,
+                    instance_uuid=None)
 
     def interrupt(self, call: str, action: Callable[[], None]) -> None:
         """Have something happen right before the next such call's answer."""
@@ -467,6 +473,11 @@ class World(fixtures.Fixture):
         """Read all of Ironic into the mirror."""
         mirror.refresh_all(self.engine)
 
+    def change(self, node_uuid: str, **changed: Any) -> None:
+        """Change a node in Ironic, and have the mirror see it."""
+        self.ironic.change(node_uuid, **changed)
+        self.refresh()
+
     def reserve(self, *node_uuids: str,
                 **ask: Any) -> node_reservation.Reservation:
         """Reserve as an administrator.
@@ -497,6 +508,11 @@ class World(fixtures.Fixture):
         """Return a node as the guard reads it after a request."""
         node = self.ironic.there.get(node_uuid)
         return None if node is None else admission.Shown(node, self.clock())
+
+    def restored(self) -> None:
+        """Have the database have gone back: nobody knows what is on its way.
+        """
+        lost_requests.may_come(self.engine.database, self.conf, self.clock())
 
     def find_out(self) -> None:
         """Let so much time pass that the fate of all requests is known."""
@@ -543,6 +559,26 @@ class World(fixtures.Fixture):
             timer=self.clock.elapsed)
         self.addCleanup(other.database.close)
         return other
+
+    @contextlib.contextmanager
+    def statements(self, engine: engine_module.Engine | None = None
+                   ) -> Iterator[list[tuple[str, Any]]]:
+        """Note what is sent to the database meanwhile, and with what."""
+        sent = []
+
+        def note(connection: Any, cursor: Any, statement: str,
+                 parameters: Any, *rest: Any) -> None:
+            # NOTE: SQLite alone is told in so many words that a transaction
+            # begins.
+            if not statement.startswith('BEGIN'):
+                sent.append((statement, parameters))
+        event = ((engine or self.engine).database.engine,
+                 'before_cursor_execute', note)
+        sa.event.listen(*event)
+        try:
+            yield sent
+        finally:
+            sa.event.remove(*event)
 
     def reservations(self) -> dict[str, dict[str, Any]]:
         """Read the rows of the reservations by their uuids, void ones too."""

@@ -12,8 +12,10 @@
 
 """Two use cases of which one is cut by others, anywhere."""
 
+import contextlib
 import dataclasses
 
+import hypothesis
 from hypothesis import strategies as st
 import sqlalchemy as sa
 
@@ -63,8 +65,8 @@ ACTS = st.one_of(
     st.tuples(st.just('open_or_close'), st.integers(0, _NODES - 1)),
     st.tuples(st.just('wait'), st.sampled_from((0.25, 0.5, 1))))
 #: Who is cut at which statement, and by what.
-CUTS = st.dictionaries(st.integers(1, 40), st.lists(ACTS, min_size=1,
-                                                     max_size=2),
+_CUTS = st.dictionaries(st.integers(1, 40), st.lists(ACTS, min_size=1,
+                                                      max_size=2),
                         min_size=1, max_size=2)
 
 
@@ -97,10 +99,8 @@ class Timeline:
     def act(self, who, act):
         """Do something as one of the processes; it may be refused."""
         name, *given = act
-        try:
+        with contextlib.suppress(_REFUSED):
             getattr(self, name)(who, *given)
-        except _REFUSED:
-            pass
 
     def cut(self, act, first, second):
         """Do something, cut by others, of whom the first one is cut, too."""
@@ -195,16 +195,14 @@ class Timeline:
 
     def wrong(self):
         """Tell what is not as it has to be, in words."""
-        found = [f'promised twice: {pair}'
-                 for pair in self.leasing.overlaps()]
+        found = [f'promised twice: {pair}' for pair in self.leasing.overlaps()]
         now, rows = self.world.clock(), self.world.reservations()
         for uuid, held in self.reservations.items():
             row = rows.get(uuid)
             if held.over:
                 found += [f'{uuid} was released'] if row else []
             elif row is None:
-                found += ([f'{uuid} is gone'] if min(held.ends) > now
-                          else [])
+                found += ([f'{uuid} is gone'] if min(held.ends) > now else [])
             elif (row['expires_at'] not in held.ends
                     or row['node_uuid'] not in held.nodes):
                 found.append(f'{uuid} is not what was said: {row}')
@@ -225,6 +223,15 @@ class Timeline:
         if self.leasing.stale():
             found.append(f'not known: {self.leasing.stale()}')
         return found
+
+
+def nothing_comes_in_between(examples):
+    """Return a test of any use case, cut by others anywhere."""
+    @hypothesis.settings(max_examples=examples)
+    @hypothesis.given(st.lists(ACTS, max_size=4), ACTS, _CUTS, _CUTS)
+    def test(self, before, act, first, second):
+        self.check(before, act, first, second)
+    return test
 
 
 class CutTestCase(world.TestCase):

@@ -110,8 +110,7 @@ class TestAnnouncements(_Announced):
                 ('node_deleted', lambda: self.world.ironic.remove(
                     self.node))):
             self.world.ironic.undeploy(self.node)
-            self.world.ironic.change(self.node, maintenance=False)
-            self.world.refresh()
+            self.world.change(self.node, maintenance=False)
             held = self.world.reserve(self.node)
             self._changes()
             happens()
@@ -169,7 +168,7 @@ class TestLeases(_Announced):
         asked = leasing.ask(1, 4, key='a')
         lease = lease_create.create(self.engine, asked)
         lease_create.create(self.engine, asked)
-        lease_create.create(self.engine, leasing.ask(5, 6), dry_run=True)
+        self.leasing.create(5, 6, dry_run=True)
         self.leasing.change(lease, name='other')
         self.leasing.end(lease)
         self.assertEqual(['lease.create', 'lease.update', 'lease.delete'],

@@ -16,7 +16,6 @@ import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.engine import availability
-from ironic_reservations.engine import hosts
 from tests import leasing
 from tests import world
 from tests.inprocess.engine import timelines
@@ -41,8 +40,7 @@ class TestAvailability(timelines.TestCase):
         self.leasing.hosts(2, resource_class='gold')
         self.leasing.hosts(1, resource_class='silver')
         for window in ((1, 3), (2, 4)):
-            self.leasing.create(*window, leasing.wish(
-                properties=leasing.of_class('gold')))
+            self.leasing.create(*window, leasing.wish_of('gold'))
         self.assertEqual(
             [('gold', 2, [(0, 1, 2), (1, 2, 1), (2, 3, 0), (3, 4, 1),
                           (4, 5, 2)]), ('silver', 1, [(0, 5, 1)])],
@@ -55,8 +53,7 @@ class TestAvailability(timelines.TestCase):
     def test_hosts_that_cannot_be_used_are_never_free(self):
         """They are counted, and that is all."""
         (closed, broken) = self.leasing.hosts(2)
-        hosts.change(self.engine, self.leasing.host_id(closed), {},
-                     reservable=False)
+        self.leasing.set_reservable(closed, False)
         self.leasing.break_node(broken)
         self.world.enrol(1)
         self.assertEqual([(None, 2, [(0, 2, 0)])], self._free(0, 2))

@@ -14,22 +14,11 @@
 
 import dataclasses
 import datetime
-from unittest import mock
 
 from ironic_reservations import errors
-from ironic_reservations.db import changes as db_changes
-from ironic_reservations.db import in_flight_requests as db_in_flight
-from ironic_reservations.engine import announce
 from ironic_reservations.engine import change
 from ironic_reservations.engine import feature
-from ironic_reservations.engine.in_flight import admission
-from ironic_reservations.engine.leases import heal
-from ironic_reservations.engine.reservations import find
-from ironic_reservations.engine.reservations import release
-from ironic_reservations.engine.reservations import renew
-from ironic_reservations.features.queue import pull
 from tests import leasing
-from tests import servers
 from tests.inprocess.engine import timelines
 
 
@@ -49,9 +38,7 @@ class _Part(feature.Part):
 
 
 class _Feature(feature.Feature):
-    """Notes its calls.
-
-    """
+    """Notes its calls."""
 
     def __init__(self, during_write=lambda: None):
         self.calls = []
@@ -68,95 +55,9 @@ class _Feature(feature.Feature):
         return _Part(self.calls)
 
 
-@servers.also
-class TestCommitThatBecomesVisibleLate(timelines.TestCase):
-    """It is not found at the first look, and is found afterwards."""
-
-    def setUp(self):
-        super().setUp()
-        self.node, = self.leasing.hosts()
-        self.told = self.listen_to_all()
-
-    def late(self, call):
-        """Carry out a change whose COMMIT is seen at the second look."""
-        self.told.clear()
-        self.world.lose_next_write()
-        has, seen = db_changes.has, []
-
-        def has_late(connection, change_id):
-            seen.append(has(connection, change_id))
-            return len(seen) > 1 and seen[-1]
-        with mock.patch.object(db_changes, 'has', has_late):
-            result = call()
-        self.assertLess(1, len(seen))
-        return result
-
-    def test_lease_is_made_once(self):
-        """It would be refused, since it has the only host itself."""
-        made = self.late(lambda: self.leasing.create(2, 3))
-        self.assertEqual([made.id], [each.id for each in self.leasing.all()])
-        self.assertEqual([(announce.LEASE_CREATE, made.id, None)], self.told)
-
-    def test_lease_is_made_once_where_there_is_room_for_two(self):
-        """The second attempt has the id of the first one."""
-        self.leasing.hosts()
-        made = self.late(lambda: self.leasing.create(2, 3))
-        self.assertEqual([made.id], [each.id for each in self.leasing.all()])
-        self.assertEqual([(announce.LEASE_CREATE, made.id, None)], self.told)
-
-    def test_lease_is_ended_once(self):
-        made = self.leasing.create(2, 3)
-        self.late(lambda: self.leasing.end(made))
-        self.assertEqual([], self.leasing.all())
-        self.assertEqual([(announce.LEASE_DELETE, made.id, None)], self.told)
-
-    def test_lease_is_changed_once(self):
-        made = self.leasing.create(2, 3)
-        changed = self.late(lambda: self.leasing.change(made, end=4))
-        self.assertEqual(leasing.at(4), changed.end)
-        self.assertEqual([(announce.LEASE_UPDATE, made.id, None)], self.told)
-
-    def test_lease_is_pulled_once(self):
-        first = self.leasing.create(1, 3)
-        lease = self.leasing.create(1, 2, queue=True)
-        self.leasing.end(first)
-        self.assertEqual(1, self.late(lambda: pull.move_earlier(self.engine)))
-        self.assertEqual([(announce.LEASE_UPDATE, lease.id,
-                           announce.MOVED_EARLIER)], self.told)
-
-    def test_lease_is_healed_once(self):
-        lease = self.leasing.create(1, 3)
-        self.leasing.hosts()
-        self.leasing.break_node(self.node)
-        self.assertEqual(1, self.late(lambda: heal.heal(self.engine)))
-        self.assertEqual([(announce.LEASE_UPDATE, lease.id,
-                           announce.REPLACED)], self.told)
-
-    def test_reservation_is_made_renewed_and_ended_once(self):
-        made = self.late(lambda: self.world.reserve(self.node))
-        self.assertEqual([(announce.CREATE, made.uuid, None)], self.told)
-        self.assertIsNotNone(made.id)
-        self.late(lambda: renew.renew(self.engine, made.uuid, ttl=60))
-        self.assertEqual([(announce.UPDATE, made.uuid, None)], self.told)
-        self.late(lambda: release.release(self.engine, made.uuid))
-        self.assertEqual([(announce.DELETE, made.uuid, None)], self.told)
-        self.assertEqual([], find.page(self.engine, find.Query()))
-
-    def test_request_is_let_through_once(self):
-        self.late(lambda: admission.admit(self.engine, self.node))
-        with self.engine.database.read() as connection:
-            self.assertEqual([self.node], list(
-                db_in_flight.read_busy(connection)))
-            self.assertEqual(1, len(db_in_flight.read_overdue(
-                connection, self.world.clock() + datetime.timedelta(days=1),
-                9)))
-
-
 class TestCarryOut(timelines.TestCase):
 
-    def setUp(self):
-        super().setUp()
-        self.leasing.hosts()
+    opened = 1
 
     def with_feature(self, *args):
         """Return a feature that joins all changes."""
@@ -215,8 +116,7 @@ class TestCarryOut(timelines.TestCase):
 
     def test_dry_run_asks_and_writes_nothing(self):
         joined = self.with_feature()
-        leasing.lease_create.create(self.leasing.engine, leasing.ask(1, 2),
-                                    dry_run=True)
+        self.leasing.create(1, 2, dry_run=True)
         self.assertEqual(['before 1'], joined.calls)
         self.assertEqual([], self.leasing.all())
 

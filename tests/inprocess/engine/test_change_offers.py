@@ -17,7 +17,6 @@ Each offer is sent unchanged, and has to be accepted.
 
 from ironic_reservations import errors
 from ironic_reservations.api.types import lease_body
-from ironic_reservations.engine import hosts
 from ironic_reservations.model import leases
 from tests import leasing
 from tests.inprocess.engine import timelines
@@ -33,8 +32,7 @@ class TestChangeOffers(timelines.TestCase):
 
     def accepted(self, refusal, lease, kind):
         """Send an offer unchanged; return the lease."""
-        offer, = (each for each in refusal.details['offers']
-                  if each['kind'] == kind)
+        offer = self.offer(refusal, kind)
         self.assertIn(offer['detail'], str(refusal))
         change = lease_body.lease_change(
             offer['lease'], self.world.clock(), lambda ids: {})
@@ -54,8 +52,7 @@ class TestChangeOffers(timelines.TestCase):
     def test_latest_end_is_told_where_there_is_no_later_one(self):
         self.leasing.hosts(2)
         lease = self.leasing.create(0, 2)
-        self.leasing.create(2, 5, leasing.wish(2), project_id='theirs')
-        self.leasing.bind()
+        self.leasing.started(2, 5, leasing.wish(2), project_id='theirs')
         refusal = self.assert_refused(errors.LeaseRefused, lease, end=3)
         self.assertEqual([], refusal.details['offers'])
         self.assertIn('It cannot be extended: 2026-03-01 14:00 UTC is its '
@@ -65,8 +62,7 @@ class TestChangeOffers(timelines.TestCase):
         """One of three hosts was, when it asked for three more."""
         self.leasing.hosts(4)
         lease = self.leasing.create(0, 2)
-        self.leasing.create(1, 5, project_id='theirs')
-        self.leasing.bind()
+        self.leasing.started(1, 5, project_id='theirs')
         refusal = self.assert_refused(errors.LeaseRefused, lease,
                                       reservations=growth(lease, 4))
         reason, = refusal.details['reasons']
@@ -79,8 +75,7 @@ class TestChangeOffers(timelines.TestCase):
         """It was told that no host matches, though it has two."""
         node, = self.leasing.hosts()
         lease = self.leasing.create(0, 2)
-        self.leasing.create(2, 5, project_id='theirs')
-        self.leasing.bind()
+        self.leasing.started(2, 5, project_id='theirs')
         refusal = self.assert_refused(errors.LeaseRefused, lease, end=3)
         self.assertIn('The lease cannot keep host '
                       f'{self.leasing.host_id(node)} (', str(refusal))
@@ -88,8 +83,7 @@ class TestChangeOffers(timelines.TestCase):
     def test_an_offered_end_keeps_the_rest_of_the_change(self):
         self.leasing.hosts(3)
         lease = self.leasing.create(0, 2)
-        self.leasing.create(4, 5, leasing.wish(3), project_id='theirs')
-        self.leasing.bind()
+        self.leasing.started(4, 5, leasing.wish(3), project_id='theirs')
         refusal = self.assert_refused(
             errors.LeaseRefused, lease, end=5, name='longer',
             reservations=growth(lease, 2))
@@ -136,8 +130,7 @@ class TestChangeOffers(timelines.TestCase):
     def test_end_within_the_limits_is_offered(self):
         self.leasing.hosts(2)
         lease = self.leasing.create(0, 2)
-        self.leasing.create(5, 9)
-        self.leasing.bind()
+        self.leasing.started(5, 9)
         for option, value, end in (
                 ('max_duration', 4 * 3600, 4), ('max_horizon', 4 * 3600, 4),
                 ('max_hosts_per_project', 1, 5),
@@ -160,8 +153,7 @@ class TestChangeOffers(timelines.TestCase):
 
     def test_no_end_is_offered_where_none_helps(self):
         self.leasing.hosts(1)
-        lease = self.leasing.create(0, 2)
-        self.leasing.bind()
+        lease = self.leasing.started(0, 2)
         self.configure(project_limits=True, extension_notice=3 * 3600)
         refusal = self.assert_refused(errors.LeaseLimit, lease, end=9)
         self.assertNotIn('offers', refusal.details)
@@ -169,9 +161,8 @@ class TestChangeOffers(timelines.TestCase):
     def test_host_that_cannot_be_kept_is_named(self):
         """By its name, which commands take, beside its id."""
         (node,) = self.leasing.hosts(name='rack-7')
-        lease = self.leasing.create(0, 2)
-        self.leasing.bind()
-        hosts.change(self.engine, self.leasing.host_id(node), {}, False)
+        lease = self.leasing.started(0, 2)
+        self.leasing.set_reservable(node, False)
         refusal = self.assert_refused(errors.LeaseRefused, lease, end=3)
         self.assertIn(f'host {self.leasing.host_id(node)} (rack-7) ',
                       str(refusal))

@@ -25,9 +25,10 @@ HOUR = open_dates.HOUR
 
 class TestStandsStill(open_dates.TestCase):
 
+    opened = 1
+
     def test_lease_that_has_begun_meanwhile_is_not_moved(self):
         """Nobody has bound it yet, so that no generation tells."""
-        self.leasing.hosts(1)
         for changes in ({'start': 5, 'end': 7}, {'opened': leases.OpenDates(
                 between=(leasing.at(6), leasing.at(30)), duration=2 * HOUR)}):
             lease = self.leasing.create(1, 3)
@@ -40,7 +41,7 @@ class TestStandsStill(open_dates.TestCase):
 
     def test_lease_that_is_fixed_meanwhile_keeps_its_dates(self):
         """It had to make room for more hosts of its own."""
-        self.leasing.hosts(2)
+        self.leasing.hosts()
         lease = self.flexible(3, 20, 2)
         self.leasing.create(2.5, 6)
         self.stall(2.5)
@@ -49,7 +50,7 @@ class TestStandsStill(open_dates.TestCase):
         self.assertEqual((3, 5), self.hours(lease))
 
     def test_more_hosts_leave_the_notice_that_was_promised(self):
-        self.leasing.hosts(2)
+        self.leasing.hosts()
         first = self.leasing.create(None, 3, leasing.wish(2))
         lease = self.flexible(0.01, 20, 2)
         self.leasing.end(first)
@@ -61,7 +62,6 @@ class TestStandsStill(open_dates.TestCase):
 
     def test_enforcement_service_is_asked_for_the_start_that_it_gets(self):
         self.begin(leases__enforcement_url='http://127.0.0.1:1')
-        self.leasing.hosts(1)
         created, changed = [], []
         with mock.patch.object(
                 enforcement, 'check', lambda conf, before, after, hosts: (
@@ -78,10 +78,9 @@ class TestStandsStill(open_dates.TestCase):
 
     def test_lease_that_is_over_meanwhile_is_not_extended(self):
         """It is void at its end, whether or not anybody has seen to it."""
-        self.leasing.hosts(1)
         self.leasing.compute_hosts(1)
         for wish in leasing.wish(), leasing.instances(1, 8):
-            lease = self.active(3, wish)
+            lease = self.leasing.started(None, 3, wish)
             self.world.clock.now = leasing.at(2.9)
             self.stall(1)
             self.assertRaises(errors.LeaseFrozen, self.leasing.change, lease,
@@ -90,8 +89,7 @@ class TestStandsStill(open_dates.TestCase):
             self.world.clock.now = leasing.at(0)
 
     def test_lease_that_is_over_meanwhile_keeps_its_name(self):
-        self.leasing.hosts(1)
-        lease = self.active(3)
+        lease = self.leasing.started(None, 3)
         self.stall(4)
         self.assertRaises(errors.LeaseFrozen, self.leasing.change, lease,
                           name='other')
@@ -99,8 +97,7 @@ class TestStandsStill(open_dates.TestCase):
         self.assertEqual((0, 3), self.hours(lease))
 
     def test_lease_is_not_shortened_to_before_the_present(self):
-        self.leasing.hosts(1)
-        lease = self.active(5)
+        lease = self.leasing.started(None, 5)
         self.world.clock.now = leasing.at(2)
         self.stall(1)
         self.assertRaises(errors.InvalidValue, self.leasing.change, lease,
@@ -108,8 +105,7 @@ class TestStandsStill(open_dates.TestCase):
         self.assertEqual((0, 5), self.hours(lease))
 
     def test_lease_that_its_owner_ends_now_need_not_be_written_at_once(self):
-        self.leasing.hosts(1)
-        lease = self.active(5)
+        lease = self.leasing.started(None, 5)
         self.world.clock.now = leasing.at(2)
         self.stall(30 / 3600)
         self.leasing.change(lease, end=2)
@@ -117,8 +113,7 @@ class TestStandsStill(open_dates.TestCase):
 
     def test_extension_notice_holds_where_the_extension_is_written(self):
         self.configure(extension_notice=3600, project_limits=True)
-        self.leasing.hosts(1)
-        lease = self.active(5)
+        lease = self.leasing.started(None, 5)
         self.world.clock.now = leasing.at(3)
         self.stall(1.5)
         limit = self.assertRaises(errors.LeaseLimit, self.leasing.change,
@@ -127,7 +122,6 @@ class TestStandsStill(open_dates.TestCase):
         self.assertEqual((0, 5), self.hours(lease))
 
     def test_short_lease_that_would_be_over_is_not_promised(self):
-        self.leasing.hosts(1)
         self.stall(30 / 3600)
         self.assertRaises(errors.InvalidValue, self.leasing.create, None,
                           20 / 3600)
@@ -135,7 +129,7 @@ class TestStandsStill(open_dates.TestCase):
 
     def test_lease_that_has_begun_meanwhile_is_not_moved_for_others(self):
         """Nobody has bound it yet; it stays on its host all the same."""
-        self.leasing.hosts(2)
+        self.leasing.hosts()
         lease = self.leasing.create(1, 3)
         there = self.leasing.nodes(lease)
         named = leasing.wish(
@@ -148,12 +142,6 @@ class TestStandsStill(open_dates.TestCase):
         self.stall(1.5)
         self.refuse(made, start=2.5)
         self.assertEqual(there, self.leasing.nodes(lease))
-
-    def active(self, end, *wishes):
-        """Return a lease that has started."""
-        lease = self.leasing.create(None, end, *wishes)
-        self.leasing.bind()
-        return lease
 
     def outrun(self, start, end):
         """Have somebody be quicker with a lease."""

@@ -23,12 +23,10 @@ from ironic_reservations import errors
 from ironic_reservations import policies
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.engine import availability
-from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.features.limits import class_admission
 from ironic_reservations.features.limits import configured
 from ironic_reservations.features.limits import lease_limits
 from ironic_reservations.model import condition_text
-from ironic_reservations.model import leases
 from ironic_reservations.model import limits
 from ironic_reservations.model import requirements
 from ironic_reservations.planner import allowance
@@ -55,18 +53,13 @@ class TestHosts(timelines.TestCase):
         self.leasing.hosts(4, resource_class='tin')
 
     def refused(self, *args, **kwargs):
-        before = leasing.tables_as_text(self.world)
-        refusal = self.assertRaises(errors.LeaseLimit, self.leasing.create,
-                                    *args, **kwargs)
-        self.assertEqual(before, leasing.tables_as_text(self.world))
-        return refusal
+        with self.unchanged():
+            return self.assertRaises(
+                errors.LeaseLimit, self.leasing.create, *args, **kwargs)
 
     def accepted(self, refusal, kind):
         """Post the offer of a kind as it is."""
-        offer = next(each for each in refusal.details['offers']
-                     if each['kind'] == kind)
-        return lease_create.create(self.engine, leasing.posted(
-            offer, self.world.clock()))
+        return self.leasing.post(self.offer(refusal, kind))
 
     def test_no_more_at_once_of_a_class_and_of_others_as_before(self):
         """The answer says of which, and what would work."""
@@ -78,15 +71,14 @@ class TestHosts(timelines.TestCase):
                 'limit', 'resource_class', 'allowed', 'used', 'asked')))
         self.assertIn(_NOT_GOLD, str(refusal))
         self.assertEqual(1, len(self.accepted(refusal, 'fewer').bookings))
-        self.leasing.create(2, 4, leasing.wish(
-            4, properties=leasing.of_class('tin')))
+        self.leasing.create(2, 4, leasing.wish_of('tin', 4))
         self.leasing.create(3, 4, leasing.wish(properties=_GOLD))
         self.assertRaises(errors.LeaseLimit, self.leasing.resize, first, 3, 3)
         self.leasing.create(1, 3, leasing.wish(2, properties=_GOLD),
                             project_id='theirs')
 
     def test_hours_ahead_of_a_class(self):
-        silver = leasing.wish(properties=leasing.of_class('silver'))
+        silver = leasing.wish_of('silver')
         self.leasing.create(1, 5, silver)
         refusal = self.refused(5, 7, silver)
         self.assertEqual(('max_host_hours_per_class', 'silver'), (
@@ -120,8 +112,8 @@ class TestHosts(timelines.TestCase):
                 oslo_context.RequestContext(roles=('member',),
                                             system_scope='all'),
                 'leases', leasing.PROJECT)):
-            lease_create.create(self.engine, leasing.ask(
-                1, 2, leasing.wish(2, properties=_GOLD)), allowed=allowed)
+            self.leasing.create(1, 2, leasing.wish(2, properties=_GOLD),
+                                allowed=allowed)
 
     def test_two_at_once_do_not_exceed_it(self):
         """Though they want different hosts: the later one is planned anew."""
@@ -135,20 +127,18 @@ class TestHosts(timelines.TestCase):
 
     def test_two_wider_properties_at_once_do_not_exceed_it(self):
         """Leases that have started keep their hosts, and may be of gold."""
-        tin = leasing.wish(2, properties=leasing.of_class('tin'))
+        tin = leasing.wish_of('tin', 2)
         first, second = (self.leasing.create(None, 3, tin) for _ in range(2))
         self.leasing.bind()
         other = self.another()
         self.world.before_next_write(lambda: self._widen(other, first))
-        self.assertRaises(errors.LeaseLimit, self._widen, self.leasing,
-                          second)
+        self.assertRaises(errors.LeaseLimit, self._widen, self.leasing, second)
         self._widen(self.leasing, first)
 
     def _widen(self, leasing_by, lease):
         """Have a lease of tin be one of tin or gold."""
-        leasing_by.change(lease, reservations=(leases.LeaseReservationChange(
-            lease.reservations[0].id, resource_properties=(
-                '["!=", "$resource_class", "silver"]')),))
+        leasing_by.resize(
+            lease, properties='["!=", "$resource_class", "silver"]')
 
     def test_slots_are_those_that_would_be_accepted(self):
         """Of the class that is asked for, by its name or by properties."""

@@ -16,7 +16,6 @@
 
 from ironic_reservations import errors
 from ironic_reservations.engine.lease_cycle import health as lease_health
-from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.model import inventories
 from ironic_reservations.model import leases
@@ -56,8 +55,7 @@ class TestSharing(compute_leases.ComputeTestCase):
         self.assertIn('as a whole: to use the 3 compute hosts',
                       reason['detail'])
         node, = self.leasing.hosts(1)
-        self.assertEqual({node}, self.leasing.nodes(
-            self.leasing.create(1, 2)))
+        self.assertEqual({node}, self.leasing.nodes(self.leasing.create(1, 2)))
 
     def test_instances_leave_a_node_to_whom_needs_it_whole(self):
         """They go where there is a share for them."""
@@ -84,8 +82,7 @@ class TestSharing(compute_leases.ComputeTestCase):
         self.assertEqual(['later', 'fewer'], [
             offer['kind'] for offer in refused.details['offers']])
         for offer in refused.details['offers']:
-            lease_create.create(self.engine, leasing.posted(
-                offer, self.world.clock()), dry_run=True)
+            self.leasing.post(offer, dry_run=True)
 
     def test_who_was_outrun_takes_another_host(self):
         """All pack the same one; so the next attempt is made elsewhere."""
@@ -159,6 +156,11 @@ class TestChange(compute_leases.ComputeTestCase):
 
 class TestHealing(compute_leases.ComputeTestCase):
 
+    def assert_sound(self, there):
+        """Assert that nothing is outdated; a host may have become smaller."""
+        self.assertEqual([], there.overlaps())
+        self.assertEqual({}, there.stale())
+
     def test_host_that_shrinks_keeps_what_has_room(self):
         """The others go where there is room, those together, together."""
         first, = self.leasing.compute_hosts(1)
@@ -227,6 +229,5 @@ class TestHealing(compute_leases.ComputeTestCase):
 
     def host(self, uuid) -> leases.Host:
         """Read a host."""
-        now = self.world.clock()
-        snapshot = self.engine.snapshots.snapshot(self.engine.database, now)
+        snapshot = self.leasing.snapshot()
         return snapshot.host_state(snapshot.host_set.number(uuid)).host

@@ -12,7 +12,6 @@
 
 """A request for a lease that is sent twice with one key makes one lease."""
 
-import fixtures
 
 from ironic_reservations.engine import earlier
 from ironic_reservations.engine.reservations import reserve
@@ -52,7 +51,7 @@ class TestCopiesAtOnce(timelines.TestCase):
                 done.append(None)
                 done.append(act())
             return found
-        self.useFixture(fixtures.MockPatchObject(module, 'read', read))
+        self.patch(module, 'read', read)
         return done
 
     def test_request_for_a_lease_gets_what_its_copy_got(self):

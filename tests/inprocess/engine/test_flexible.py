@@ -16,7 +16,6 @@ import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.engine import announce
-from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.features.open_dates import fix as lease_fix
 from ironic_reservations.features.open_dates import rows as db_open_dates
 from ironic_reservations.features.open_dates import slides as lease_slides
@@ -33,8 +32,9 @@ HOUR = open_dates.HOUR
 @servers.also
 class TestPlanned(open_dates.TestCase):
 
+    opened = 1
+
     def test_at_the_earliest(self):
-        self.leasing.hosts(1)
         self.leasing.create(0, 5)
         lease = self.flexible(3, 20, 4)
         self.assertEqual((5, 9), self.hours(lease))
@@ -42,52 +42,44 @@ class TestPlanned(open_dates.TestCase):
             leases.Between(leasing.at(3), leasing.at(20), 3600,
                            leasing.at(4)), lease.between)
         self.assertEqual(lease.between, self.leasing.reload(lease).between)
-        self.assert_sound()
 
     def test_now_where_that_can_be(self):
-        self.leasing.hosts(1)
-        lease = self.flexible(None, 20, 4)
-        self.assertEqual((0, 4), self.hours(lease))
-        self.assertIsNone(self.leasing.reload(lease).between.fix_at)
-
-    def test_a_window_that_has_begun(self):
-        self.leasing.hosts(1)
-        self.assertEqual((0, 4), self.hours(self.flexible(-5, 20, 4)))
+        """Also in a window that has begun."""
+        for first in (None, -5):
+            lease = self.flexible(first, 20, 4)
+            self.assertEqual((0, 4), self.hours(lease), first)
+            self.assertIsNone(self.leasing.reload(lease).between.fix_at)
+            self.leasing.end(lease)
 
     def test_to_the_end_of_the_window(self):
-        self.leasing.hosts(1)
         self.leasing.create(0, 6)
         self.assertEqual((6, 10), self.hours(self.flexible(1, 10, 4)))
         refused = self.assertRaises(errors.LeaseRefused, self.flexible, 1, 10,
                                     4)
         self.assertTrue(refused.details['reasons'][0]['proved'])
         self.assertIn('No start from', str(refused))
-        self.assert_sound()
 
     def test_what_is_offered_is_accepted(self):
-        self.leasing.hosts(1)
         self.leasing.create(0, 8)
         refused = self.assertRaises(errors.LeaseRefused, self.flexible, 1, 9,
                                     4)
         for offer in refused.details['offers']:
-            lease_create.create(self.engine, leasing.posted(
-                offer, self.world.clock()), True)
+            self.leasing.post(offer, dry_run=True)
         self.assertEqual({'later', 'shorter'} & {
             offer['kind'] for offer in refused.details['offers']},
             {'later'})
 
     def test_a_window_that_is_too_short(self):
-        self.leasing.hosts(1)
         self.assertRaises(errors.InvalidValue, self.flexible, 1, 4, 4)
 
     def test_asked_twice_with_one_key(self):
-        self.leasing.hosts(2)
+        self.leasing.hosts()
         one = self.flexible(None, 20, 4, key='mine')
         self.world.clock.now += datetime.timedelta(minutes=1)
         self.assertEqual(one.id, self.flexible(None, 20, 4, key='mine').id)
 
     def test_what_the_project_may_have_counts_at_the_start(self):
-        self.leasing.hosts(3)
+        self.leasing.hosts(2)
         self.limit(2)
         self.leasing.create(0, 5, leasing.wish(1))
         self.assertEqual((5, 9), self.hours(
@@ -98,19 +90,18 @@ class TestPlanned(open_dates.TestCase):
     def test_it_begins_within_a_minute_where_it_cannot_at_a_whole_one(self):
         """It was refused, although there was room."""
         odd = 30 / 3600
-        self.leasing.hosts(1)
         self.leasing.create(0, 8 + odd)
         self.leasing.create(10 + odd, 20)
         self.assertEqual((8 + odd, 10 + odd),
                          self.hours(self.flexible(2, 15, 2)))
-        self.assert_sound()
 
 
 @servers.also
 class TestSlides(open_dates.TestCase):
 
+    opened = 1
+
     def test_later_for_a_lease_that_came_later(self):
-        self.leasing.hosts(1)
         loose = self.flexible(4, 20, 4)
         lease = self.leasing.create(5, 7)
         self.assertEqual((7, 11), self.hours(loose))
@@ -118,28 +109,22 @@ class TestSlides(open_dates.TestCase):
         self.assertEqual(leasing.at(6),
                          self.leasing.reload(loose).between.fix_at)
         self.assertIn((loose.id, announce.SLID), self.told)
-        self.assert_sound()
 
     def test_earlier_where_that_makes_room(self):
-        self.leasing.hosts(1)
         first = self.leasing.create(3, 5)
         loose = self.flexible(2, 10, 4)
         self.assertEqual((5, 9), self.hours(loose))
         self.leasing.end(first)
         self.leasing.create(7, 30)
         self.assertEqual((2, 6), self.hours(loose))
-        self.assert_sound()
 
     def test_a_dry_run_slides_nobody(self):
-        self.leasing.hosts(1)
         loose = self.flexible(4, 20, 4)
-        before = leasing.tables_as_text(self.world)
-        lease_create.create(self.engine, leasing.ask(5, 7), True)
-        self.assertEqual(before, leasing.tables_as_text(self.world))
+        with self.unchanged():
+            self.leasing.create(5, 7, dry_run=True)
         self.assertEqual((4, 8), self.hours(loose))
 
     def test_not_out_of_its_window(self):
-        self.leasing.hosts(1)
         loose = self.flexible(4, 10, 4)
         refused = self.leasing.refused(5, 7)
         self.assertTrue(refused.details['reasons'][0]['proved'])
@@ -147,7 +132,6 @@ class TestSlides(open_dates.TestCase):
 
     def test_not_once_it_is_fixed(self):
         """Nor when it is due to be, whether or not that has been done."""
-        self.leasing.hosts(1)
         loose = self.flexible(4, 20, 4)
         self.world.clock.now = leasing.at(3)
         self.leasing.refused(5, 7)
@@ -161,7 +145,6 @@ class TestSlides(open_dates.TestCase):
 
     def test_never_to_where_its_owner_would_not_be_told(self):
         """Earlier, but later than it would be fixed at once."""
-        self.leasing.hosts(1)
         first = self.leasing.create(0, 5)
         loose = self.flexible(0, 10, 4, fix_before=2 * HOUR)
         self.leasing.end(first)
@@ -170,11 +153,9 @@ class TestSlides(open_dates.TestCase):
         self.leasing.create(7, 30)
         self.assertEqual(leasing.at(2) + datetime.timedelta(minutes=1),
                          self.leasing.reload(loose).start)
-        self.assert_sound()
 
     def test_refusal_by_counting_is_proved_beside_many_open_dates(self):
         """Even without them there is no host."""
-        self.leasing.hosts(1)
         self.leasing.create(5, 7)
         for _ in range(6):
             self.flexible(4, 30, 1)
@@ -183,19 +164,16 @@ class TestSlides(open_dates.TestCase):
                          (reason['code'], reason['proved']))
 
     def test_several_for_one(self):
-        self.leasing.hosts(2)
+        self.leasing.hosts()
         loose = [self.flexible(4, 20, 4) for _ in range(2)]
         self.leasing.create(4, 6, leasing.wish(2))
         self.assertEqual([(6, 10)] * 2, [self.hours(each) for each in loose])
-        self.assert_sound()
 
     def test_for_one_whose_dates_are_open_too(self):
-        self.leasing.hosts(1)
         loose = self.flexible(2, 20, 4)
         self.leasing.create(10, 30)
         lease = self.flexible(2, 6, 3)
         self.assert_hours((lease, 2, 5), (loose, 5, 9))
-        self.assert_sound()
 
     def test_with_its_project_and_its_instances(self):
         self.leasing.compute_hosts(1)
@@ -204,7 +182,6 @@ class TestSlides(open_dates.TestCase):
         self.assertEqual((6, 10), self.hours(loose))
         self.assertEqual({leasing.PROJECT}, {
             row.project_id for row in self.leasing.reload(loose).bookings})
-        self.assert_sound()
 
     def test_not_beyond_what_its_project_may_have(self):
         gold, silver = self.gold_and_silver()
@@ -219,7 +196,7 @@ class TestSlides(open_dates.TestCase):
 
     def test_its_own_dates_are_set_too(self):
         """And then it stays, though they are those that it had."""
-        gold = leasing.wish(properties=leasing.of_class('gold'))
+        gold = leasing.wish_of('gold')
         for dates, hours in (({'start': 4, 'end': 8}, (4, 8)),
                              ({'start': 4}, (4, 8)), ({'end': 8}, (4, 8)),
                              ({'end': 9}, (4, 9))):
@@ -232,13 +209,11 @@ class TestSlides(open_dates.TestCase):
             self.assert_sound()
 
     def test_another_name_sets_no_dates(self):
-        self.leasing.hosts(1)
         loose = self.flexible(4, 20, 4)
         self.leasing.change(loose, name='other')
         self.assertEqual(loose.between, self.leasing.reload(loose).between)
 
     def test_nobody_is_told_once_it_has_started(self):
-        self.leasing.hosts(1)
         loose = self.flexible(4, 20, 4)
         self.world.clock.now = leasing.at(4.1)
         self.leasing.bind()
@@ -249,49 +224,43 @@ class TestSlides(open_dates.TestCase):
 
     def test_changed_meanwhile(self):
         """Somebody ends it between its reading and the commit."""
-        self.leasing.hosts(1)
         loose = self.flexible(4, 20, 4)
         self.end_while_read(loose)
         lease = self.leasing.create(5, 7)
         self.assertEqual((5, 7), self.hours(lease))
         self.assertEqual([lease.id], [each.id for each in self.leasing.all()])
-        self.assert_sound()
 
 
 @servers.also
 class TestStalls(open_dates.TestCase):
     """A process stands still between a plan and its commit."""
 
+    opened = 1
+
     def test_nobody_slides_into_the_past(self):
-        self.leasing.hosts(1)
         first = self.leasing.create(0.5, 6)
         loose = self.flexible(0, 12, 2)
         self.leasing.end(first)
         self.stall(5)
         self.leasing.refused(6, 30)
         self.assertEqual((6, 8), self.hours(loose))
-        self.assert_sound()
 
     def test_nobody_slides_to_where_they_would_not_be_told(self):
         """The start is ahead yet, but nearer than was agreed on."""
-        self.leasing.hosts(1)
         first = self.leasing.create(0.5, 6)
         loose = self.flexible(0, 12, 2)
         self.leasing.end(first)
         self.stall(0.5)
         self.leasing.create(6, 30)
         self.assertLess(leasing.at(1.5), self.leasing.reload(loose).start)
-        self.assert_sound()
 
     def test_nobody_slides_who_is_to_be_fixed_meanwhile(self):
-        self.leasing.hosts(1)
         loose = self.flexible(4, 20, 4)
         self.stall(3.5)
         self.leasing.refused(5, 7)
         self.assertEqual((4, 8), self.hours(loose))
 
     def test_nobody_that_waits_is_pulled_into_the_past(self):
-        self.leasing.hosts(1)
         first = self.leasing.create(1, 6)
         waits = self.leasing.create(2, 4, queue=True)
         self.assertEqual((6, 8), self.hours(waits))
@@ -299,16 +268,13 @@ class TestStalls(open_dates.TestCase):
         self.stall(3)
         self.assertEqual(1, lease_pull.move_earlier(self.engine))
         self.assertEqual((3, 5), self.hours(waits))
-        self.assert_sound()
 
     def test_what_would_have_begun_is_planned_anew(self):
-        self.leasing.hosts(1)
         self.stall(5)
         lease = self.flexible(0, 20, 2)
         self.assertEqual((5, 7), self.hours(lease))
 
     def test_what_was_moved_and_would_have_begun_is_refused(self):
-        self.leasing.hosts(1)
         lease = self.leasing.create(8, 10)
         self.stall(5)
         self.assertRaises(errors.InvalidValue, self.leasing.change, lease,
@@ -333,8 +299,7 @@ class TestLimits(open_dates.TestCase):
         loose = [self.flexible(4, 12, 4, gold, project_id='theirs')
                  for _ in range(2)]
         self.leasing.create(8, 30, silver, project_id='theirs')
-        refused = self.leasing.refused(5, 8, leasing.wish(
-            2, properties=leasing.of_class('gold')))
+        refused = self.leasing.refused(5, 8, leasing.wish_of('gold', 2))
         self.assertFalse(refused.details['reasons'][0]['proved'])
         self.assertEqual([(4, 8)] * 2, [self.hours(each) for each in loose])
         self.assertEqual(2, self.most('theirs'))
@@ -349,7 +314,6 @@ class TestLimits(open_dates.TestCase):
                           gold, project_id='others')
         self.assertEqual((4, 8), self.hours(loose))
         self.assertEqual(1, self.most('theirs'))
-        self.assert_sound()
 
     def test_for_one_who_may_exceed_limits(self):
         """Others may not, and do not slide to where they would."""
@@ -357,9 +321,7 @@ class TestLimits(open_dates.TestCase):
         self.limit(1)
         loose = self.flexible(4, 12, 4, gold, project_id='theirs')
         self.leasing.create(8, 30, silver, project_id='theirs')
-        self.assertRaises(
-            errors.LeaseRefused, lease_create.create, self.engine,
-            leasing.ask(5, 7, gold), False, limits.NONE)
+        self.leasing.refused(5, 7, gold, allowed=limits.NONE)
         self.assertEqual((4, 8), self.hours(loose))
 
     def test_what_a_limit_keeps_from_being_tried_is_not_proved(self):
@@ -379,8 +341,7 @@ class TestProofs(open_dates.TestCase):
     """What is said to be proved holds however leases slide."""
 
     def proved(self, action, *args, **more):
-        refused = self.assertRaises(errors.LeaseRefused, action, *args,
-                                    **more)
+        refused = self.assertRaises(errors.LeaseRefused, action, *args, **more)
         return refused.details['reasons'][0]['proved']
 
     def test_not_where_the_search_was_given_up(self):
@@ -391,8 +352,8 @@ class TestProofs(open_dates.TestCase):
         self.assertTrue(self.proved(self.leasing.create, 5, 7))
         self.patch(lease_slides, '_LONGEST', -1)
         for dry in (False, True):
-            self.assertFalse(self.proved(
-                lease_create.create, self.engine, leasing.ask(5, 7), dry))
+            self.assertFalse(self.proved(self.leasing.create, 5, 7,
+                                         dry_run=dry))
         self.assertFalse(self.proved(self.leasing.change, lease, end=7))
 
     def test_a_change_far_from_all_that_could_slide(self):
@@ -415,7 +376,6 @@ class TestProofs(open_dates.TestCase):
         self.assertEqual((7, 11), self.hours(loose))
         # NOTE: others were not looked at, so that nothing is proved.
         self.assertFalse(self.proved(self.leasing.create, 5, 6, gold))
-        self.assert_sound()
 
     def test_the_nearest_are_looked_at_first(self):
         self.leasing.hosts(5)
@@ -428,5 +388,4 @@ class TestProofs(open_dates.TestCase):
                     leasing.at(20), most)
             self.assertEqual(most == 5, is_all)
             order.extend({each.id for each in found} - set(order))
-        self.assertEqual([there[place].id for place in (3, 4, 2, 0, 1)],
-                         order)
+        self.assertEqual([there[place].id for place in (3, 4, 2, 0, 1)], order)

@@ -18,18 +18,22 @@ what had to make room for the lease was moved to it.
 """
 
 from ironic_reservations import errors
-from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.engine import commit
-from ironic_reservations.engine import seen
 from ironic_reservations.model import leases
-from ironic_reservations.model import node_reservation
 from tests import leasing
-from tests import world
 from tests.inprocess.engine import timelines
 
 
-class TestGivenBack(timelines.TestCase):
+class _TestCase(timelines.TestCase):
+
+    def assert_sound(self, there):
+        """Assert that nothing is outdated; a host is promised twice."""
+        self.assertEqual({}, there.stale())
+
+    def nodes(self, lease):
+        return {each.node_uuid for each in self.leasing.reload(lease).bookings}
+
+
+class TestGivenBack(_TestCase):
 
     def setUp(self):
         super().setUp()
@@ -41,16 +45,6 @@ class TestGivenBack(timelines.TestCase):
         self.leasing.bind()
         self.other = self.leasing.create(3, 4)
 
-    def reserve(self, node, until):
-        """Have a leased host be reserved, for longer than it is leased."""
-        engine, now = self.engine, self.world.clock()
-        with engine.database.write() as connection:
-            there = db_nodes.read_nodes(connection, (node,))[node]
-            commit.commit(connection, seen.of_nodes([there]), now)
-            db_reservations.insert(connection, node_reservation.Reservation(
-                world.new_uuid(), node, world.new_uuid(), now, None,
-                leasing.at(until)))
-
     def grow(self):
         """Ask for another silver host, and give a gold one back."""
         gold, silver = self.lease.reservations
@@ -60,22 +54,18 @@ class TestGivenBack(timelines.TestCase):
 
     def test_nobody_is_moved_to_it(self):
         """As long as it is reserved, there is no room for the other lease."""
-        self.reserve(self.gold[0], 6)
+        self.leasing.overlap(self.gold[0], 6)
         self.assertRaises(errors.LeaseRefused, self.grow)
-        self.assertNotIn(self.gold[0], {
-            each.node_uuid for each in self.leasing.reload(
-                self.other).bookings})
+        self.assertNotIn(self.gold[0], self.nodes(self.other))
 
     def test_what_others_leave_of_it_is_for_everybody(self):
         """From the end of the reservation on."""
-        self.reserve(self.gold[0], 2)
+        self.leasing.overlap(self.gold[0], 2)
         self.grow()
-        self.assertEqual({self.gold[0]}, {
-            each.node_uuid for each in self.leasing.reload(
-                self.other).bookings})
+        self.assertEqual({self.gold[0]}, self.nodes(self.other))
 
 
-class TestMoved(timelines.TestCase):
+class TestMoved(_TestCase):
     """The same of a lease that has not started: it lets go of all it has.
 
     It never covers another one, who is drawn whole.
@@ -85,52 +75,33 @@ class TestMoved(timelines.TestCase):
         super().setUp()
         self.gold, = self.leasing.hosts(1, resource_class='gold')
         self.silver, = self.leasing.hosts(1, resource_class='silver')
-        self.lease = self.leasing.create(2, 6, leasing.wish(
-            1, properties=leasing.of_class('gold')))
+        self.lease = self.leasing.create(2, 6, leasing.wish_of('gold', 1))
         self.other = self.leasing.create(3, 4)
-
-    def reserve(self, until):
-        """Have its host be reserved, for longer than until its start."""
-        engine, now = self.engine, self.world.clock()
-        with engine.database.write() as connection:
-            there = db_nodes.read_nodes(connection, (self.gold,))[self.gold]
-            commit.commit(connection, seen.of_nodes([there]), now)
-            db_reservations.insert(connection, node_reservation.Reservation(
-                world.new_uuid(), self.gold, world.new_uuid(), now, None,
-                leasing.at(until)))
 
     def move(self):
         """Ask for the host that the other lease has."""
-        reservation, = self.lease.reservations
-        return self.leasing.change(
-            self.lease,
-            reservations=(leases.LeaseReservationChange(
-                reservation.id,
-                resource_properties=leasing.of_class('silver')),))
-
-    def nodes(self, lease):
-        return {each.node_uuid for each in
-                self.leasing.reload(lease).bookings}
+        return self.leasing.resize(self.lease,
+                                   properties=leasing.of_class('silver'))
 
     def test_nobody_is_moved_to_what_it_had(self):
-        self.reserve(4)
+        self.leasing.overlap(self.gold, 4)
         self.assertRaises(errors.LeaseRefused, self.move)
         self.assertEqual([{self.gold}, {self.silver}],
                          [self.nodes(self.lease), self.nodes(self.other)])
 
     def test_what_others_leave_of_it_is_for_everybody(self):
-        self.reserve(3)
+        self.leasing.overlap(self.gold, 3)
         self.move()
         self.assertEqual([{self.silver}, {self.gold}],
                          [self.nodes(self.lease), self.nodes(self.other)])
 
     def test_it_does_not_begin_earlier_beside_somebody_else(self):
-        self.reserve(4)
+        self.leasing.overlap(self.gold, 4)
         self.refuse(self.lease, start=1)
 
     def test_it_leaves_for_a_host_that_nobody_else_has(self):
         """Where it is planned anew, and there is one."""
-        self.reserve(4)
+        self.leasing.overlap(self.gold, 4)
         another, = self.leasing.hosts(1, resource_class='gold')
         self.leasing.change(self.lease, end=7)
         self.assertEqual({another}, self.nodes(self.lease))

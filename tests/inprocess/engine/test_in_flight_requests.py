@@ -46,11 +46,6 @@ class InFlightTestCase(timelines.TestCase):
     def generation(self):
         return self.world.mirrored()[self.node]['generation']
 
-    def reasons(self):
-        refused = self.assertRaises(errors.NoNodeAvailable,
-                                    self.world.reserve, self.node)
-        return [reason['code'] for reason in refused.details['reasons']]
-
 
 @servers.also
 class TestAdmission(InFlightTestCase):
@@ -93,18 +88,16 @@ class TestAdmission(InFlightTestCase):
         self.world.reserve(self.node)
         self.assertRaises(errors.ProofInvalid, self.admit, elsewhere.uuid)
 
-    def test_expired_proof_is_invalid_even_on_a_free_node(self):
+    def test_proof_that_is_over_is_invalid_even_on_a_free_node(self):
+        """Expired or released."""
         held = self.world.reserve(self.node, ttl=10)
         self.world.clock.advance(10)
-        refused = self.assertRaises(errors.ProofInvalid, self.admit,
-                                    held.uuid)
+        refused = self.assertRaises(errors.ProofInvalid, self.admit, held.uuid)
         self.assertIn('expired', str(refused))
-        self.admit()
-
-    def test_released_proof_is_invalid(self):
         held = self.world.reserve(self.node)
         release.release(self.engine, held.uuid)
         self.assertRaises(errors.ProofInvalid, self.admit, held.uuid)
+        self.admit()
 
     def test_trusted_service_is_let_in_for_the_right_instance(self):
         held = self.world.reserve(self.node)
@@ -156,7 +149,7 @@ class TestAnswer(InFlightTestCase):
         held = self.world.reserve(self.node, ttl=10)
         opened = self.admit(held.uuid)
         self.world.clock.advance(60)
-        self.assertEqual([reasons.RESERVED], self.reasons())
+        self.assertEqual([reasons.RESERVED], self.codes(self.node))
         self.close(opened, True)
         self.world.clock.advance(86400)
         sweep.sweep(self.engine)
@@ -173,7 +166,7 @@ class TestAnswer(InFlightTestCase):
 
     def test_node_is_busy_while_anybodys_request_is_under_way(self):
         opened = self.admit()
-        self.assertEqual([reasons.BUSY], self.reasons())
+        self.assertEqual([reasons.BUSY], self.codes(self.node))
         self.close(opened, False)
         self.assertEqual(self.node, self.world.reserve(self.node).node_uuid)
 
@@ -181,7 +174,7 @@ class TestAnswer(InFlightTestCase):
         opened = self.admit()
         self.world.ironic.deploy(self.node)
         self.close(opened, True)
-        self.assertEqual([reasons.WRONG_STATE], self.reasons())
+        self.assertEqual([reasons.WRONG_STATE], self.codes(self.node))
 
     def test_what_ironic_shows_afterwards_is_written_down(self):
         held = self.world.reserve(self.node)
@@ -317,14 +310,12 @@ class TestLeftBehind(InFlightTestCase):
         self.world.find_out()
         self.assertEqual([], self.world.in_flight())
 
-    def test_nothing_is_settled_while_it_may_still_be_under_way(self):
+    def test_ironic_had_accepted_it(self):
+        """Nothing is settled while it may still be under way."""
         self.world.ironic.deploy(self.node)
         mirror.settle_starting(self.engine)
         self.world.refresh()
         self.assertEqual('starting', self.world.state_of(self.held))
-
-    def test_ironic_had_accepted_it(self):
-        self.world.ironic.deploy(self.node)
         self.world.find_out()
         self.assertEqual('in_use', self.world.state_of(self.held))
 
@@ -335,7 +326,7 @@ class TestLeftBehind(InFlightTestCase):
 
     def test_node_stays_reserved_until_it_is_settled(self):
         self.world.clock.advance(TIMEOUT * 100)
-        self.assertEqual([reasons.RESERVED], self.reasons())
+        self.assertEqual([reasons.RESERVED], self.codes(self.node))
         self.assertRaises(errors.ProofRequired, self.admit)
 
 
@@ -361,8 +352,7 @@ class TestReads(InFlightTestCase):
         self.assertEqual([], self.world.in_flight())
 
     def test_node_reserved_meanwhile_wants_its_proof(self):
-        self.world.before_next_write(
-            lambda: self.world.reserve(self.node))
+        self.world.before_next_write(lambda: self.world.reserve(self.node))
         self.assertRaises(errors.ProofRequired, self.admit)
         self.assertEqual([], self.world.in_flight())
 

@@ -19,8 +19,6 @@ asks Ironic about a node, or between its plan and its commit.
 import datetime
 import itertools
 
-import fixtures
-
 from ironic_reservations import errors
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import retry
@@ -94,10 +92,7 @@ class TestReserveAndDeploy(timelines.TestCase):
         for name, place in self.places.items():
             opened = []
             place(lambda opened=opened: opened.append(self._admit()))
-            refused = self.assertRaises(errors.NoNodeAvailable,
-                                        self.world.reserve, self.node)
-            self.assertEqual(reasons.BUSY, refused.details['reasons'][0][
-                'code'], name)
+            self.assertEqual([reasons.BUSY], self.codes(self.node), name)
             admission.close(self.engine, opened[0], False)
 
     def test_deploy_and_undeploy_in_the_middle_leave_it_free(self):
@@ -105,12 +100,10 @@ class TestReserveAndDeploy(timelines.TestCase):
             self._deployed()
             self.world.ironic.undeploy(self.node)
         self.world.before_next_write(both)
-        self.assertEqual(self.node,
-                         self.world.reserve(self.node).node_uuid)
+        self.assertEqual(self.node, self.world.reserve(self.node).node_uuid)
 
     def test_deploy_is_refused_where_the_reservation_committed_first(self):
-        self.world.before_next_write(
-            lambda: self.world.reserve(self.node))
+        self.world.before_next_write(lambda: self.world.reserve(self.node))
         self.assertRaises(errors.ProofRequired, self._admit)
         self.assertEqual([], self.world.in_flight())
 
@@ -148,8 +141,7 @@ class TestTwoReservations(timelines.TestCase):
                                                     **identity)))
                 given = self.world.reserve(*order, **identity)
                 self.assertEqual(twins, [given])
-                self.assertEqual([given.uuid],
-                                 list(self.world.reservations()))
+                self.assertEqual([given.uuid], list(self.world.reservations()))
                 release.release(self.engine, given.uuid)
 
     def test_node_released_in_the_middle_of_a_refusal_is_no_harm(self):
@@ -177,7 +169,7 @@ class TestTwoReservations(timelines.TestCase):
             self.world.before_next_write(interrupt_again)
         rival = self.world.another_engine()
         self.world.before_next_write(interrupt_again)
-        self.useFixture(fixtures.MockPatchObject(retry, '_OUTRUN', 0.5))
+        self.patch(retry, '_OUTRUN', 0.5)
         self.assertRaises(errors.Contention, self.world.reserve, node)
         self.assertEqual({}, self.world.reservations())
 

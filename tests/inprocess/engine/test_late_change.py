@@ -78,22 +78,15 @@ class TestLateCopy(timelines.TestCase):
 
     def test_copy_that_stands_still_anywhere_leaves_the_later_change(self):
         """Another copy is served meanwhile, and the lease extended."""
-        number = [0]
-
-        def attempt(cut_at):
-            number[0] += 1
+        def attempt(cut):
             made = self.leasing.create(1, 2)
-            key, served = f'k{number[0]}', []
 
             def come_first():
-                self.other.change(made, end=3, key=key)
+                self.other.change(made, end=3, key=cut.key)
                 self.other.change(made, end=9)
-                served.append(True)
-            with cuts.Cuts(self.engine) as cut:
-                cut.at({cut_at: come_first})
-                self.leasing.change(made, end=3, key=key)
-                there = cut.count >= cut_at
-            self.assertEqual(leasing.at(9 if served else 3), self._end(made))
+            with cut.by(come_first):
+                self.leasing.change(made, end=3, key=cut.key)
+            self.assertEqual(leasing.at(9 if cut.reached else 3),
+                             self._end(made))
             self.leasing.end(made)
-            return there
-        self.assertGreater(cuts.everywhere(attempt), 3)
+        cuts.everywhere(attempt, 3, self.engine)

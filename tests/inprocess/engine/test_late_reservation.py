@@ -17,6 +17,7 @@ that another copy had made was released; the node was reserved again, for
 nobody, until the ttl ended.
 """
 
+import contextlib
 import datetime
 
 from ironic_reservations import errors
@@ -181,48 +182,30 @@ class TestLateCopy(timelines.TestCase):
     def test_copy_that_stands_still_anywhere_reserves_nothing(self):
         """Another copy is served, and its reservation released, meanwhile."""
         other = self.world.another_engine()
-        number = [0]
 
-        def attempt(cut_at):
-            number[0] += 1
-            key, served = f'k{number[0]}', []
-
-            def come_first():
-                made = self._reserve(key=key, engine=other)
-                release.release(other, made.uuid)
-                served.append(made)
-            with cuts.Cuts(self.engine) as cut:
-                cut.at({cut_at: come_first})
-                try:
-                    mine = self._reserve(key=key)
-                except errors.ReservationEnded:
-                    self.assertNotEqual([], served)
-                else:
-                    self.assertEqual([], served)
-                    release.release(other, mine.uuid)
-                there = cut.count >= cut_at
+        def attempt(cut):
+            made = []
+            with cut.by(lambda: release.release(other, self._reserve(
+                    key=cut.key, engine=other).uuid)):
+                with contextlib.suppress(errors.ReservationEnded):
+                    made.append(self._reserve(key=cut.key))
+            self.assertIs(cut.reached, not made)
+            for mine in made:
+                release.release(other, mine.uuid)
             self.assertEqual({}, self.world.reservations())
-            return there
-        self.assertGreater(cuts.everywhere(attempt), 3)
+        cuts.everywhere(attempt, 3, self.engine)
 
     def test_retry_that_finds_it_and_stands_still_reserves_nothing(self):
         """It is released between any two statements of the retry."""
         other = self.world.another_engine()
-        number = [0]
 
-        def attempt(cut_at):
-            number[0] += 1
-            key = f'k{number[0]}'
-            first = self._reserve(key=key)
-            with cuts.Cuts(self.engine) as cut:
-                cut.at({cut_at: lambda: release.release(other, first.uuid)})
-                try:
-                    self.assertEqual(first.uuid, self._reserve(key=key).uuid)
-                except errors.ReservationEnded:
-                    pass
-                there = cut.count >= cut_at
-            if not there:
+        def attempt(cut):
+            first = self._reserve(key=cut.key)
+            with cut.by(lambda: release.release(other, first.uuid)):
+                with contextlib.suppress(errors.ReservationEnded):
+                    self.assertEqual(first.uuid,
+                                     self._reserve(key=cut.key).uuid)
+            if not cut.reached:
                 release.release(other, first.uuid)
             self.assertEqual({}, self.world.reservations())
-            return there
-        self.assertGreater(cuts.everywhere(attempt), 1)
+        cuts.everywhere(attempt, 1, self.engine)

@@ -12,6 +12,7 @@
 
 """Nodes that are hosts because the configuration says so."""
 
+import contextlib
 import dataclasses
 
 import hypothesis
@@ -52,10 +53,6 @@ class TestLeasable(timelines.TestCase):
         return {host.node.uuid for host in hosts.page(self.engine)
                 if host.reservable}
 
-    def close(self, node):
-        """Close a host, as its operator does."""
-        hosts.change(self.engine, hosts.find(self.engine, node).id, {}, False)
-
     def test_all_nodes_are_hosts(self):
         """Those that come later as well, and none twice."""
         nodes = set(self.world.enrol(3))
@@ -92,12 +89,10 @@ class TestLeasable(timelines.TestCase):
         self.configure(closed_nodes=[])
         nodes = self.world.enrol(2)
         self.sync()
-        running = self.leasing.create(0, 2)
-        self.leasing.bind()
+        running = self.leasing.started(0, 2)
         (here,) = self.leasing.nodes(running)
         later = self.leasing.create(3, 4, leasing.wish(2))
-        hosts.change(self.engine, hosts.find(self.engine, here).id,
-                     {'rack': 'r1'})
+        hosts.change(self.engine, self.leasing.host_id(here), {'rack': 'r1'})
         self.configure(closed_nodes=[here])
         self.sync()
         self.assertEqual(set(nodes) - {here}, self.open())
@@ -114,12 +109,12 @@ class TestLeasable(timelines.TestCase):
         """Before the option was set, or after it; whatever else changes."""
         self.configure(hosts='opened')
         (before,) = self.leasing.hosts()
-        self.close(before)
+        self.leasing.set_reservable(before, False)
         self.configure(hosts='all')
         (after,) = self.world.enrol()
         self.sync()
         self.assertEqual({after}, self.open())
-        self.close(after)
+        self.leasing.set_reservable(after, False)
         for closed in ([before, after], []):
             self.configure(closed_nodes=closed)
             self.sync()
@@ -145,14 +140,12 @@ class TestLeasable(timelines.TestCase):
         other, plain, said, promised = self.world.enrol(4)
         self.configure(closed_nodes=[other])
         self.sync()
-        hosts.change(self.engine, hosts.find(self.engine, said).id,
-                     {'rack': 'r1'})
-        self.close(plain)
-        self.close(said)
+        hosts.change(self.engine, self.leasing.host_id(said), {'rack': 'r1'})
+        self.leasing.set_reservable(plain, False)
+        self.leasing.set_reservable(said, False)
         lease = self.leasing.create(1, 2)
         self.assertEqual({promised}, self.leasing.nodes(lease))
-        hosts.change(self.engine, hosts.find(self.engine, plain).id, {},
-                     True)
+        self.leasing.set_reservable(plain, True)
         for node in (plain, said, promised):
             self.world.ironic.there.pop(node)
         self.sync()
@@ -251,17 +244,12 @@ class TestLeasable(timelines.TestCase):
 
     def test_many_nodes_take_few_statements(self):
         """Some for each batch, and none where nothing is to be done."""
-        self.useFixture(world.fixtures.MonkeyPatch(
-            f'{leasable.__name__}._BATCH', 4))
+        self.patch(leasable, '_BATCH', 4)
         nodes = self.world.enrol(10)
         self.sync()
         self.assertEqual(set(nodes), self.open())
-        with self.engine.database.read() as connection:
-            before = db_nodes.read_generations(connection, nodes)
-        self.sync()
-        with self.engine.database.read() as connection:
-            self.assertEqual(before, db_nodes.read_generations(connection,
-                                                               nodes))
+        with self.unchanged():
+            self.sync()
 
 
 @servers.also
@@ -307,12 +295,8 @@ class TestWhatBecomesOfHosts(timelines.TestCase):
         for _ in range(3):
             self._sync(None, 0)
         self._check()
-        with self.engine.database.read() as connection:
-            before = db_nodes.read_generations(connection, self.uuids)
-        self._sync(None, 0)
-        with self.engine.database.read() as connection:
-            self.assertEqual(before, db_nodes.read_generations(
-                connection, self.uuids))
+        with self.unchanged():
+            self._sync(None, 0)
 
     def _check(self):
         rules = leasable.rules(self.engine.conf)
@@ -359,11 +343,9 @@ class TestWhatBecomesOfHosts(timelines.TestCase):
 
     def _open(self, number, _place):
         if (host := self._host(number)) is not None:
-            try:
+            with contextlib.suppress(errors.HostDecided):
                 hosts.change(self.engine, host, {}, True)
                 self.closed.discard(self.uuids[number])
-            except errors.HostDecided:
-                pass
 
     def _say(self, number, place):
         if (host := self._host(number)) is not None:
@@ -371,26 +353,20 @@ class TestWhatBecomesOfHosts(timelines.TestCase):
             self.said[self.uuids[number]] = str(place)
 
     def _add(self, number, place):
-        try:
+        with contextlib.suppress(errors.HostNotFound, errors.HostExists):
             hosts.add(self.engine, self.uuids[number], {'said': str(place)})
             self.said[self.uuids[number]] = str(place)
-        except (errors.HostNotFound, errors.HostExists):
-            pass
 
     def _remove(self, number, _place):
         if (host := self._host(number)) is not None:
-            try:
+            with contextlib.suppress(errors.HostDecided, errors.HostInUse):
                 hosts.remove(self.engine, host)
                 self.closed.discard(self.uuids[number])
                 self.said.pop(self.uuids[number], None)
-            except (errors.HostDecided, errors.HostInUse):
-                pass
 
     def _lease(self, number, _place):
-        try:
+        with contextlib.suppress(errors.LeaseRefused):
             self.leasing.create(number + 1, number + 2)
-        except errors.LeaseRefused:
-            pass
 
     def _hosts(self, what, _place):
         self.configure(hosts=what)

@@ -23,32 +23,30 @@ from tests.inprocess.engine import timelines
 
 class TestWindow(timelines.TestCase):
 
+    opened = 1
+
     def test_extension_of_a_lease_to_come(self):
         """Its bookings, its events and the lease itself end later."""
-        self.leasing.hosts(2)
+        self.leasing.hosts()
         lease = self.leasing.create(1, 3, leasing.wish(2))
         answered = self.leasing.change(lease, end=5)
         read = self.leasing.reload(lease)
         self.assertEqual((leasing.at(1), leasing.at(5), leasing.at(4)),
                          (read.start, read.end, read.before_end))
         self.assertEqual(read.end, answered.end)
-        self.assertEqual({(leasing.at(1), leasing.at(5))},
-                         self.windows(lease))
+        self.assertEqual({(leasing.at(1), leasing.at(5))}, self.windows(lease))
         self.assertEqual([leasing.at(hour) for hour in (1, 4, 5)],
                          [event.time for event in read.events])
-        self.assert_sound()
 
     def test_extension_moves_other_leases(self):
         """Those that have not started make room."""
-        self.leasing.hosts(2)
+        self.leasing.hosts()
         first = self.leasing.create(0, 2)
         second = self.leasing.create(3, 5)
-        self.assertEqual(self.leasing.nodes(first),
-                         self.leasing.nodes(second))
+        self.assertEqual(self.leasing.nodes(first), self.leasing.nodes(second))
         self.leasing.change(first, end=4)
         self.assertNotEqual(self.leasing.nodes(first),
                             self.leasing.nodes(second))
-        self.assert_sound()
 
     def test_extension_of_an_active_lease_whose_host_is_booked_later(self):
         """The later one moves; the host that is in use stays.
@@ -56,10 +54,9 @@ class TestWindow(timelines.TestCase):
         Blazar: refuses where a held host has a later booking, even with other
         hosts free.
         """
-        self.leasing.hosts(2)
+        self.leasing.hosts()
         active = self.leasing.create(0, 2)
-        later = self.leasing.create(2, 5)
-        self.leasing.bind()
+        later = self.leasing.started(2, 5)
         there = self.leasing.nodes(active)
         self.assertEqual(there, self.leasing.nodes(later))
         self.leasing.change(active, end=4)
@@ -67,16 +64,13 @@ class TestWindow(timelines.TestCase):
         self.assertNotEqual(there, self.leasing.nodes(later))
         self.assertEqual({(leasing.at(0), leasing.at(4))},
                          self.windows(active))
-        self.assert_sound()
 
     def test_extension_that_nobody_can_make_room_for_is_refused(self):
         """The lease stays as it is, and the reason is told."""
-        self.leasing.hosts(2)
+        self.leasing.hosts()
         active = self.leasing.create(0, 2)
-        self.leasing.create(2, 5, leasing.wish(2), project_id='theirs')
-        self.leasing.bind()
-        refusal = self.assert_refused(errors.LeaseRefused, active,
-                                      end=3)
+        self.leasing.started(2, 5, leasing.wish(2), project_id='theirs')
+        refusal = self.assert_refused(errors.LeaseRefused, active, end=3)
         reason, = refusal.details['reasons']
         self.assertEqual(('shortage', 1), (reason['code'],
                                            reason['hosts_short']))
@@ -85,7 +79,6 @@ class TestWindow(timelines.TestCase):
 
     def test_extension_never_takes_the_host_of_a_started_lease(self):
         """Another lease that has started does not move."""
-        self.leasing.hosts(1)
         first = self.leasing.create(0, 1)
         self.leasing.create(1, 3)
         self.leasing.clock_passes(0.5)
@@ -93,19 +86,15 @@ class TestWindow(timelines.TestCase):
 
     def test_shortened_lease_leaves_its_host_to_others(self):
         """What is given up can be had."""
-        self.leasing.hosts()
         lease = self.leasing.create(0, 4)
         self.leasing.refused(2, 4)
         self.leasing.bind()
         self.leasing.change(lease, end=2)
         self.leasing.create(2, 4)
-        self.assert_sound()
 
     def test_active_lease_that_ends_now_ends_now(self):
         """A client that says "now" in whole minutes is not too late."""
-        self.leasing.hosts()
-        lease = self.leasing.create(0, 4)
-        self.leasing.bind()
+        lease = self.leasing.started(0, 4)
         self.world.clock.now = leasing.at(1)
         self.world.clock.advance(30)
         self.leasing.change(lease, end=1)
@@ -115,7 +104,6 @@ class TestWindow(timelines.TestCase):
 
     def test_start_of_a_lease_to_come_moves_both_ways(self):
         """Earlier and later, as long as there is room."""
-        self.leasing.hosts()
         self.leasing.create(0, 1)
         lease = self.leasing.create(3, 5)
         for start in (2, 4, 1):
@@ -123,11 +111,9 @@ class TestWindow(timelines.TestCase):
             self.assertEqual({(leasing.at(start), leasing.at(5))},
                              self.windows(lease))
         self.assert_refused(errors.LeaseRefused, lease, start=0.5)
-        self.assert_sound()
 
     def test_start_is_frozen_once_it_has_come(self):
         """Bound or not, the lease has started with the clock."""
-        self.leasing.hosts()
         lease = self.leasing.create(1, 3)
         self.world.clock.now = leasing.at(1)
         self.assert_refused(errors.LeaseFrozen, lease, start=2)
@@ -136,7 +122,6 @@ class TestWindow(timelines.TestCase):
 
     def test_lease_that_is_over_cannot_be_changed(self):
         """Nothing of the past is; it has a name until its node is back."""
-        self.leasing.hosts()
         lease = self.leasing.create(0, 1)
         self.leasing.clock_passes(2)
         wish = leases.LeaseReservationChange(lease.reservations[0].id, most=2)
@@ -147,7 +132,6 @@ class TestWindow(timelines.TestCase):
 
     def test_windows_that_make_no_sense_are_refused(self):
         """As for a new lease."""
-        self.leasing.hosts()
         lease = self.leasing.create(1, 3)
         for changes in ({'end': 1}, {'end': 0.5}, {'end': 0}, {'start': 3},
                         {'start': -1}, {'before_end': leasing.at(0.5)}):
@@ -157,14 +141,11 @@ class TestWindow(timelines.TestCase):
             self.assertRaises(
                 (TypeError, ValueError), lease_change.change, self.engine,
                 lease.id, leases.LeaseChange(**{key: naive}))
-        self.assertEqual({(leasing.at(1), leasing.at(3))},
-                         self.windows(lease))
+        self.assertEqual({(leasing.at(1), leasing.at(3))}, self.windows(lease))
 
     def test_end_that_was_told_to_be_near_is_told_again(self):
         """An extension makes the end far once more."""
-        self.leasing.hosts()
-        lease = self.leasing.create(0, 2)
-        self.leasing.bind()
+        lease = self.leasing.started(0, 2)
         self.leasing.change(lease, end=4)
         event = self.leasing.reload(lease).events[1]
         self.assertEqual(
@@ -174,7 +155,6 @@ class TestWindow(timelines.TestCase):
 
     def test_warning_keeps_its_distance_from_the_end(self):
         """Unless it is said to be at another time."""
-        self.leasing.hosts()
         lease = self.leasing.create(0, 4, before_end=leasing.at(2))
         self.leasing.change(lease, end=5)
         self.assertEqual(leasing.at(3), self.leasing.reload(lease).before_end)
@@ -185,19 +165,15 @@ class TestWindow(timelines.TestCase):
     def test_time_for_cleaning_is_kept_after_an_extension(self):
         """The next lease begins on a clean host, or the answer is no."""
         self.begin(leases__cleaning_time=1800)
-        self.leasing.hosts()
         lease = self.leasing.create(0, 1)
-        self.leasing.create(2, 3)
-        self.leasing.bind()
+        self.leasing.started(2, 3)
         self.leasing.change(lease, end=1.5)
         self.assert_refused(errors.LeaseRefused, lease, end=1.75)
 
     def test_extension_on_a_broken_host_pushes_no_other_lease_aside(self):
         """A promise on a host in maintenance is a promise still."""
-        self.leasing.hosts(1)
         active = self.leasing.create(0, 2)
-        later = self.leasing.create(2, 4)
-        self.leasing.bind()
+        later = self.leasing.started(2, 4)
         (host,) = self.leasing.nodes(active)
         self.leasing.break_node(host)
         self.assert_refused(errors.LeaseRefused, active, end=3)
@@ -206,11 +182,10 @@ class TestWindow(timelines.TestCase):
         self.assertEqual({host}, self.leasing.nodes(active))
         self.assertNotEqual({host}, self.leasing.nodes(later))
         self.leasing.mend_node(host)
-        self.assert_sound()
 
     def test_no_end_is_offered_where_others_have_to_move(self):
         """On a broken host, an end was offered that was refused then."""
-        (broken,) = self.leasing.hosts(1)
+        (broken,) = self.opened_hosts
         active = self.leasing.create(0, 10)
         self.leasing.create(15, 25)
         self.leasing.hosts(1)
@@ -222,14 +197,14 @@ class TestWindow(timelines.TestCase):
         self.assertNotIn('extended until', str(refusal))
         self.assert_refused(errors.LeaseRefused, active, end=18)
         self.leasing.change(active, end=15)
-        self.assert_sound()
 
 
 class TestLease(timelines.TestCase):
 
+    opened = 1
+
     def test_rename_leaves_everything_else(self):
         """No booking is even looked at."""
-        self.leasing.hosts()
         lease = self.leasing.create(1, 2)
         before = self.leasing.rows()
         self.leasing.change(lease, name='renamed')
@@ -238,7 +213,6 @@ class TestLease(timelines.TestCase):
 
     def test_no_change_changes_nothing(self):
         """Not even when it was changed."""
-        self.leasing.hosts()
         lease = self.leasing.create(1, 2)
         before = leasing.tables_as_text(self.world)
         for changes in ({}, {'end': 2}, {'start': 1}, {'name': lease.name}):
@@ -247,7 +221,6 @@ class TestLease(timelines.TestCase):
 
     def test_lease_of_another_project_does_not_exist(self):
         """Nobody learns of the leases of others."""
-        self.leasing.hosts()
         lease = self.leasing.create(1, 2)
         change = leases.LeaseChange(name='theirs')
         self.assertRaises(errors.LeaseNotFound, lease_change.change,
@@ -258,7 +231,7 @@ class TestLease(timelines.TestCase):
 
     def test_dry_run_writes_nothing(self):
         """It answers as if, and leaves every row as it was."""
-        self.leasing.hosts(2)
+        self.leasing.hosts()
         lease = self.leasing.create(0, 2)
         self.leasing.create(3, 5)
         before = leasing.tables_as_text(self.world)
@@ -267,4 +240,3 @@ class TestLease(timelines.TestCase):
             dry_run=True)
         self.assertEqual(leasing.at(4), answer.end)
         self.assertEqual(before, leasing.tables_as_text(self.world))
-        self.assert_sound()

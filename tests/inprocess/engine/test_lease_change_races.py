@@ -45,13 +45,11 @@ class TestRaces(timelines.TestCase):
     def test_host_taken_between_plan_and_commit(self):
         """Who is outrun plans again."""
         self.leasing.hosts(2)
-        lease = self.leasing.create(0, 2)
-        self.leasing.bind()
+        lease = self.leasing.started(0, 2)
         self.world.before_next_write(lambda: self.other.create(2, 4))
         self.leasing.change(lease, end=3)
         self.world.before_next_write(lambda: self.other.create(3, 4))
         self.refuse(lease, end=4)
-        self.assert_sound()
 
     def test_lease_changed_between_plan_and_commit(self):
         """The second change is made to what the first one left."""
@@ -63,15 +61,12 @@ class TestRaces(timelines.TestCase):
         read = self.leasing.reload(lease)
         self.assertEqual(('renamed', leasing.at(4), 2),
                          (read.name, read.end, len(read.bookings)))
-        self.assertEqual({(leasing.at(1), leasing.at(4))},
-                         self.windows(lease))
-        self.assert_sound()
+        self.assertEqual({(leasing.at(1), leasing.at(4))}, self.windows(lease))
 
     def test_refusal_rests_on_no_lease_that_was_extended_meanwhile(self):
         """The one who asks was allowed to, and then stood still."""
         self.leasing.hosts()
-        made = self.leasing.create(0, 2)
-        self.leasing.bind()
+        made = self.leasing.started(0, 2)
         stale = self.leasing.reload(made)
         self.other.change(made, end=8)
         self.world.clock.now = leasing.at(5)
@@ -101,7 +96,6 @@ class TestRaces(timelines.TestCase):
         self.assertEqual(there, self.leasing.nodes(lease))
         self.assertEqual([leasing.BOUND], [
             each.state for each in self.leasing.reload(lease).bookings])
-        self.assert_sound()
 
     def _pushed(self):
         """Make a lease, and give what has it moved by another process."""
@@ -112,8 +106,7 @@ class TestRaces(timelines.TestCase):
         name = self.world.ironic.there[there].resource_class
 
         def push():
-            self.other.create(3, 5, leasing.wish(
-                properties=leasing.of_class(name)))
+            self.other.create(3, 5, leasing.wish_of(name))
             self.assertNotEqual({there}, self.leasing.nodes(lease))
             self.assertEqual({}, self.other.stale())
         return lease, push
@@ -122,8 +115,7 @@ class TestRaces(timelines.TestCase):
         """What is planned anew is where it is now, not where it was."""
         lease, push = self._pushed()
         self.before_the_next_look(push).change(lease, end=7)
-        self.assertEqual({(leasing.at(4), leasing.at(7))},
-                         self.windows(lease))
+        self.assertEqual({(leasing.at(4), leasing.at(7))}, self.windows(lease))
         self.assert_sound()
         self.assertEqual({}, self.other.stale())
 
@@ -144,4 +136,3 @@ class TestRaces(timelines.TestCase):
         self.assertRaises(errors.LeaseNotFound, self.leasing.change, lease,
                           end=4)
         self.assertEqual([], self.leasing.rows())
-        self.assert_sound()

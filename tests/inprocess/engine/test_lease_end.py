@@ -22,20 +22,19 @@ from tests.inprocess.engine import timelines
 
 class TestEnd(timelines.TestCase):
 
+    opened = 1
+
     def test_lease_to_come_is_gone_at_once(self):
         """Nothing of it is left, and its hosts can be had."""
-        self.leasing.hosts()
         before = self.world.lease_rows()
         lease = self.leasing.create(1, 2)
         self.leasing.end(lease)
         self.assertEqual(before, self.world.lease_rows())
         self.assertEqual([], self.leasing.rows())
         self.leasing.create(1, 2)
-        self.assert_sound()
 
     def test_second_end_finds_nothing(self):
         """What is gone is not found."""
-        self.leasing.hosts()
         lease = self.leasing.create(1, 2)
         self.leasing.end(lease)
         self.assertRaises(errors.LeaseNotFound, self.leasing.end, lease)
@@ -45,11 +44,10 @@ class TestEnd(timelines.TestCase):
 
         esi-leap: a delete by query reached every lease.
         """
-        self.leasing.hosts(4)
+        self.leasing.hosts(3)
         others = [self.leasing.create(1, 2), self.leasing.create(0, 2),
                   self.leasing.create(3, 4, project_id='theirs')]
-        lease = self.leasing.create(1, 2)
-        self.leasing.bind()
+        lease = self.leasing.started(1, 2)
         before = [self.leasing.reload(other) for other in others]
         self.leasing.end(lease)
         self.assertEqual(before, [self.leasing.reload(other)
@@ -57,9 +55,8 @@ class TestEnd(timelines.TestCase):
 
     def test_active_lease_is_left_to_be_taken_back(self):
         """Its hosts are nobody else's until they are back."""
-        (host,) = self.leasing.hosts()
-        lease = self.leasing.create(0, 4)
-        self.leasing.bind()
+        (host,) = self.opened_hosts
+        lease = self.leasing.started(0, 4)
         self.world.clock.now = leasing.at(1)
         for _ in range(2):
             self.leasing.end(lease)
@@ -74,21 +71,16 @@ class TestEnd(timelines.TestCase):
         self.leasing.clean_up()
         self.assertRaises(errors.LeaseNotFound, self.leasing.reload, lease)
         self.leasing.create(None, 2)
-        self.assert_sound()
 
     def test_late_end_does_not_reach_into_the_next_lease(self):
         """A lease that is over ended when it was due."""
-        self.leasing.hosts()
         lease = self.leasing.create(0, 1)
-        self.leasing.create(1, 3)
-        self.leasing.bind()
+        self.leasing.started(1, 3)
         self.world.clock.now = leasing.at(2)
         self.leasing.end(lease)
-        self.assert_sound()
 
     def test_lease_of_another_project_does_not_exist(self):
         """Nobody ends the leases of others."""
-        self.leasing.hosts()
         lease = self.leasing.create(1, 2)
         self.assertRaises(errors.LeaseNotFound, lease_end.end, self.engine,
                           lease.id, 'theirs')
@@ -97,7 +89,6 @@ class TestEnd(timelines.TestCase):
 
     def test_lease_that_starts_while_it_is_ended(self):
         """Its nodes are taken back, whoever came first."""
-        self.leasing.hosts()
         lease = self.leasing.create(1, 2)
         other = self.another()
         self.world.before_next_write(lambda: other.clock_passes(1))
@@ -109,18 +100,16 @@ class TestEnd(timelines.TestCase):
 
     def test_lease_that_has_changed_since_the_caller_was_permitted(self):
         """It is ended as it is, and nothing of what it was is written."""
-        self.leasing.hosts(2)
+        self.leasing.hosts()
         lease = self.leasing.create(1, 2)
         seen = lease_find.get_with_nodes(self.engine, lease.id)
         self.leasing.change(lease, end=3)
         lease_end.end(self.engine, lease.id, permitted=seen)
         self.assertEqual([], self.leasing.rows())
         self.assertRaises(errors.LeaseNotFound, self.leasing.reload, lease)
-        self.assert_sound()
 
     def test_lease_that_has_started_since_the_caller_was_permitted(self):
         """Its node is taken back, and not just forgotten."""
-        self.leasing.hosts()
         lease = self.leasing.create(1, 2)
         seen = lease_find.get_with_nodes(self.engine, lease.id)
         self.leasing.clock_passes(1)
@@ -132,11 +121,9 @@ class TestEnd(timelines.TestCase):
 
     def test_node_that_has_changed_since_the_caller_was_permitted(self):
         """Whoever was there first is left alone, and the lease is gone."""
-        self.leasing.hosts()
         lease = self.leasing.create(1, 2)
         seen = lease_find.get_with_nodes(self.engine, lease.id)
         other = self.leasing.create(3, 4)
         lease_end.end(self.engine, lease.id, permitted=seen)
         self.leasing.reload(other)
         self.assertRaises(errors.LeaseNotFound, self.leasing.reload, lease)
-        self.assert_sound()

@@ -119,7 +119,7 @@ class TestComputeHosts(TestCase):
             self.wanted(made).need.amounts)
         self.assertEqual((2, 512, 5), self.wanted(made).sizes)
         refused = self.leasing.refused(2, 4, named('1'))
-        self.assertEqual('shortage', refused.details['reasons'][0]['code'])
+        self.assertEqual('shortage', self.code(refused))
 
     def test_all_disks_of_a_flavor_are_held(self) -> None:
         self.leasing.compute_hosts(disk_gb=17)
@@ -266,8 +266,7 @@ class TestAgain(TestCase):
         kinds = set()
         for offer in self.leasing.refused(3, 5, wish).details['offers']:
             kinds.add(offer['kind'])
-            made = lease_create.create(self.engine, leasing.posted(
-                offer, self.world.clock()))
+            made = self.leasing.post(offer)
             self.assertEqual((('CUSTOM_GOLD', 1),),
                              self.wanted(made).need.amounts)
             self.assertEqual('flavor:instance',

@@ -28,40 +28,38 @@ class TestHeal(timelines.TestCase):
         reservation, = self.leasing.reload(lease).reservations
         return (reservation.missing_resources, reservation.resources_changed)
 
+    def broken(self, hosts, start=1):
+        """Return a lease of one of so many hosts, and the host, broken."""
+        self.leasing.hosts(hosts)
+        lease = self.leasing.started(start, 4)
+        node = self.home(lease)
+        self.leasing.break_node(node)
+        return lease, node
+
     def test_lease_to_come_leaves_a_host_that_breaks(self):
         """It gets another one, and it is told that it has changed."""
-        self.leasing.hosts(2)
-        lease = self.leasing.create(1, 2)
-        (broken,) = self.leasing.nodes(lease)
-        self.leasing.break_node(broken)
+        lease, broken = self.broken(2)
         self.assertEqual(1, lease_heal.heal(self.engine))
         self.assertNotEqual({broken}, self.leasing.nodes(lease))
         self.assertEqual((False, True), self._flags(lease))
         self.assertEqual(0, lease_heal.heal(self.engine))
-        self.assert_sound()
 
     def test_lease_to_come_leaves_a_host_that_is_closed(self):
         """An operator who closes a host gets it free, where that can be."""
-        self.leasing.hosts(2)
-        lease = self.leasing.create(1, 2)
-        (closed,) = self.leasing.nodes(lease)
-        hosts.change(self.engine, self.leasing.host_id(closed), {},
-                     reservable=False)
+        lease, closed = self.promised()
+        self.leasing.set_reservable(closed, False)
         lease_heal.heal(self.engine)
         self.assertNotEqual({closed}, self.leasing.nodes(lease))
         hosts.remove(self.engine, self.leasing.host_id(closed))
-        self.assert_sound()
 
     def test_others_make_room_for_a_lease_whose_host_broke(self):
         """What is replaced is planned with all that may move."""
         gold = self.leasing.hosts(2, resource_class='gold')
         self.leasing.hosts(1, resource_class='silver')
-        picky = self.leasing.create(1, 4, leasing.wish(
-            properties=leasing.of_class('gold')))
+        picky = self.leasing.create(1, 4, leasing.wish_of('gold'))
         (there,) = self.leasing.nodes(picky)
         (other,) = set(gold) - {there}
-        blocking = self.leasing.create(2, 3, leasing.wish(
-            properties=leasing.of_class('silver')))
+        blocking = self.leasing.create(2, 3, leasing.wish_of('silver'))
         easy = self.leasing.create(2, 3)
         self.assertEqual({other}, self.leasing.nodes(easy))
         self.leasing.end(blocking)
@@ -69,14 +67,12 @@ class TestHeal(timelines.TestCase):
         self.assertEqual(1, lease_heal.heal(self.engine))
         self.assertEqual({other}, self.leasing.nodes(picky))
         self.assertNotEqual({other}, self.leasing.nodes(easy))
-        self.assert_sound()
 
     def test_new_home_of_one_may_have_to_be_that_of_another(self):
         """What found a host first makes room for who has no choice."""
         broken = self.leasing.hosts(2, resource_class='gold')
         easy = self.leasing.create(1, 3)
-        picky = self.leasing.create(1, 3, leasing.wish(
-            properties=leasing.of_class('gold')))
+        picky = self.leasing.create(1, 3, leasing.wish_of('gold'))
         gold = self.leasing.hosts(1, resource_class='gold')
         for _ in range(3):
             silver = self.leasing.hosts(1, resource_class='silver')
@@ -91,10 +87,7 @@ class TestHeal(timelines.TestCase):
 
     def test_lease_without_another_host_is_flagged_and_stays(self):
         """Until one comes, or its own is back."""
-        self.leasing.hosts(1)
-        lease = self.leasing.create(1, 2)
-        (broken,) = self.leasing.nodes(lease)
-        self.leasing.break_node(broken)
+        lease, broken = self.broken(1)
         self.assertEqual(0, lease_heal.heal(self.engine))
         lease_health.check(self.engine)
         self.assertEqual((True, False), self._flags(lease))
@@ -103,7 +96,6 @@ class TestHeal(timelines.TestCase):
         self.assertEqual(1, lease_heal.heal(self.engine))
         self.assertEqual((False, True), self._flags(lease))
         self.assertEqual({new}, self.leasing.nodes(lease))
-        self.assert_sound()
 
     def test_first_to_start_is_the_first_to_be_replaced(self):
         """Where one host is left for two."""
@@ -116,15 +108,10 @@ class TestHeal(timelines.TestCase):
         lease_health.check(self.engine)
         self.assertEqual({new}, self.leasing.nodes(soon))
         self.assertEqual((True, False), self._flags(late))
-        self.assert_sound()
 
     def test_started_lease_is_never_moved_by_itself(self):
         """Never a silent change."""
-        self.leasing.hosts(3)
-        lease = self.leasing.create(0, 2)
-        self.leasing.bind()
-        (broken,) = self.leasing.nodes(lease)
-        self.leasing.break_node(broken)
+        lease, broken = self.broken(3, start=0)
         self.assertEqual(0, lease_heal.heal(self.engine))
         self.assertEqual({broken}, self.leasing.nodes(lease))
 
@@ -137,8 +124,7 @@ class TestHeal(timelines.TestCase):
         with self.engine.database.write() as connection:
             commit.commit(connection, seen.read_again(connection, [booking]),
                           self.engine.clock())
-            db_bookings.update_lessees(connection,
-                                       {booking: ('ours', None)})
+            db_bookings.update_lessees(connection, {booking: ('ours', None)})
         self.leasing.break_node(booking.node_uuid)
         self.assertEqual(0, lease_heal.heal(self.engine))
         self.assertEqual(0, lease_heal.replace(self.engine, lease.id,
@@ -152,8 +138,7 @@ class TestHeal(timelines.TestCase):
         ids = [booking.id for booking in self.leasing.reload(lease).bookings]
         for broken in nodes:
             self.leasing.break_node(broken)
-            self.assertEqual(0, lease_heal.replace(self.engine, lease.id,
-                                                   ids))
+            self.assertEqual(0, lease_heal.replace(self.engine, lease.id, ids))
             self.assertEqual(set(nodes), self.leasing.nodes(lease))
             self.assert_sound()
             self.leasing.mend_node(broken)
@@ -161,8 +146,7 @@ class TestHeal(timelines.TestCase):
     def test_started_lease_is_healed_on_request(self):
         """The broken host is taken back, and a ready one comes for it."""
         self.leasing.hosts(3)
-        lease = self.leasing.create(0, 4, leasing.wish(2))
-        self.leasing.bind()
+        lease = self.leasing.started(0, 4, leasing.wish(2))
         broken, whole = sorted(self.leasing.nodes(lease))
         self.leasing.break_node(broken)
         self.world.clock.now = leasing.at(1)
@@ -176,13 +160,11 @@ class TestHeal(timelines.TestCase):
             [(each.node_uuid, each.ends_at)
              for each in self.leasing.reload(lease).bookings
              if each.state is leasing.ENDING])
-        self.assert_sound()
 
     def test_more_than_the_least_is_healed(self):
         """Who has three and needs one gets his third one back."""
         self.leasing.hosts(4)
-        lease = self.leasing.create(0, 4, leasing.wish(1, 3))
-        self.leasing.bind()
+        lease = self.leasing.started(0, 4, leasing.wish(1, 3))
         broken = min(self.leasing.nodes(lease))
         self.leasing.break_node(broken)
         self.leasing.change(lease, heal=True)
@@ -191,11 +173,7 @@ class TestHeal(timelines.TestCase):
 
     def test_lease_that_cannot_be_healed_stays_as_it_is(self):
         """A broken host is better than none."""
-        self.leasing.hosts(1)
-        lease = self.leasing.create(0, 4)
-        self.leasing.bind()
-        (broken,) = self.leasing.nodes(lease)
-        self.leasing.break_node(broken)
+        lease, broken = self.broken(1, start=0)
         self.refuse(lease, heal=True)
         self.assertEqual({broken}, self.leasing.nodes(lease))
 
@@ -221,7 +199,6 @@ class TestHeal(timelines.TestCase):
                 self._prolong(row, there)
         self.assertEqual(1, lease_heal.heal(self.engine))
         self.assertNotEqual({there}, self.leasing.nodes(lease))
-        self.assert_sound()
 
     def _prolong(self, row, node_uuid):
         """Have a reservation be where and as long as it should not be."""

@@ -12,6 +12,7 @@
 
 """A request for a lease that is sent twice with one key makes one lease."""
 
+import contextlib
 import datetime
 from unittest import mock
 
@@ -23,7 +24,6 @@ from ironic_reservations.db import tables
 from ironic_reservations.engine import claims
 from ironic_reservations.engine import earlier
 from ironic_reservations.engine import sweep
-from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.model import limits
 from tests import cuts
@@ -109,7 +109,6 @@ class TestKeys(timelines.TestCase):
         again = self.leasing.create(1, 2, key='k')
         self.assertEqual(made[0].id, again.id)
         self.assertEqual(1, len(self._all()))
-        self.assert_sound()
 
 
 @servers.also
@@ -165,8 +164,7 @@ class TestLateCopy(timelines.TestCase):
     def test_process_that_planned_for_another_host_makes_none(self):
         """No generation of a host that it read has changed."""
         def come_first():
-            other = self.other.create(1, 2, leasing.wish(
-                properties=leasing.of_class('gold')), key='k')
+            other = self.other.create(1, 2, leasing.wish_of('gold'), key='k')
             self.other.end(other)
         self.leasing.hosts(1, resource_class='gold')
         self.world.before_next_write(come_first)
@@ -243,9 +241,8 @@ class TestLateCopy(timelines.TestCase):
         """Each project that was ever limited left a row for good."""
         self.configure(project_limits=True)
         for number in range(3):
-            lease_create.create(
-                self.engine, leasing.ask(
-                    1, 2, project_id=f'p{number}'),
+            self.leasing.create(
+                1, 2, project_id=f'p{number}',
                 allowed=limits.Limits(max_leases_per_project=5))
         self.world.reserve(self.world.enrol()[0], project_id='p0',
                            allowed=limits.Limits(max_per_project=5))
@@ -287,50 +284,29 @@ class TestLateCopy(timelines.TestCase):
 
     def test_copy_that_stands_still_anywhere_makes_none(self):
         """Another copy is served, and its lease deleted, meanwhile."""
-        number = [0]
-
-        def attempt(cut_at):
-            number[0] += 1
-            key, served = f'k{number[0]}', []
-
-            def come_first():
-                made = self.other.create(1, 2, key=key)
-                self.other.end(made)
-                served.append(made)
-            with cuts.Cuts(self.engine) as cut:
-                cut.at({cut_at: come_first})
-                try:
-                    mine = self._create(key=key)
-                except errors.IdempotencyKeyReused:
-                    self.assertNotEqual([], served)
-                else:
-                    self.assertEqual([], served)
-                    self.other.end(mine)
-                there = cut.count >= cut_at
+        def attempt(cut):
+            made = []
+            with cut.by(lambda: self.other.end(
+                    self.other.create(1, 2, key=cut.key))):
+                with contextlib.suppress(errors.IdempotencyKeyReused):
+                    made.append(self._create(key=cut.key))
+            self.assertIs(cut.reached, not made)
+            for mine in made:
+                self.other.end(mine)
             self.assertEqual([], self.leasing.all())
-            return there
-        self.assertGreater(cuts.everywhere(attempt), 3)
+        cuts.everywhere(attempt, 3, self.engine)
 
     def test_retry_that_finds_it_and_stands_still_makes_none(self):
         """The lease is deleted between any two statements of the retry."""
-        number = [0]
-
-        def attempt(cut_at):
-            number[0] += 1
-            key = f'k{number[0]}'
-            first = self._create(key=key)
-            with cuts.Cuts(self.engine) as cut:
-                cut.at({cut_at: lambda: self.other.end(first)})
-                try:
-                    self.assertEqual(first.id, self._create(key=key).id)
-                except errors.IdempotencyKeyReused:
-                    pass
-                there = cut.count >= cut_at
-            if not there:
+        def attempt(cut):
+            first = self._create(key=cut.key)
+            with cut.by(lambda: self.other.end(first)):
+                with contextlib.suppress(errors.IdempotencyKeyReused):
+                    self.assertEqual(first.id, self._create(key=cut.key).id)
+            if not cut.reached:
                 self.other.end(first)
             self.assertEqual([], self.leasing.all())
-            return there
-        self.assertGreater(cuts.everywhere(attempt), 1)
+        cuts.everywhere(attempt, 1, self.engine)
 
     def test_request_without_a_key_keeps_none(self):
         self.leasing.create(1, 2)

@@ -13,8 +13,6 @@
 """What the operator allows: how long, how far ahead, how many."""
 
 from ironic_reservations import errors
-from ironic_reservations.engine.leases import create as lease_create
-from ironic_reservations.model import leases
 from ironic_reservations.model import limits
 from tests import leasing
 from tests.inprocess.engine import timelines
@@ -28,9 +26,8 @@ class _Limits(timelines.TestCase):
         self.leasing.hosts(4, resource_class='silver')
 
     def assert_limit(self, act, *args, **kwargs):
-        before = leasing.tables_as_text(self.world)
-        self.assertRaises(errors.LeaseLimit, act, *args, **kwargs)
-        self.assertEqual(before, leasing.tables_as_text(self.world))
+        with self.unchanged():
+            self.assertRaises(errors.LeaseLimit, act, *args, **kwargs)
 
 
 class TestWindow(_Limits):
@@ -80,8 +77,7 @@ class TestWindow(_Limits):
             offers = self.leasing.refused(2, end).details['offers']
             self.assertEqual(kinds, {offer['kind'] for offer in offers})
             for offer in offers:
-                lease_create.create(self.engine, leasing.posted(
-                    offer, self.world.clock()), dry_run=True)
+                self.leasing.post(offer, dry_run=True)
 
 
 class TestCount(_Limits):
@@ -98,8 +94,7 @@ class TestCount(_Limits):
     def test_leases_that_are_over_do_not_count(self):
         """Neither those that are being taken back."""
         self.limited(max_leases_per_project=1)
-        self.leasing.create(0, 1)
-        self.leasing.bind()
+        self.leasing.started(0, 1)
         self.assert_limit(self.leasing.create, 2, 3)
         self.leasing.clock_passes(1)
         self.leasing.create(2, 3)
@@ -114,8 +109,7 @@ class TestCount(_Limits):
         """Before anybody relies on the answer."""
         self.limited(max_leases_per_project=1)
         self.leasing.create(1, 2)
-        self.assert_limit(lease_create.create, self.engine,
-                          leasing.ask(1, 2), dry_run=True)
+        self.assert_limit(self.leasing.create, 1, 2, dry_run=True)
 
     def test_two_at_once_do_not_exceed_the_number_of_leases(self):
         """Though they want different hosts at different times."""
@@ -123,7 +117,7 @@ class TestCount(_Limits):
         self.leasing.hosts(1, resource_class='gold')
         other = self.another()
         self.world.before_next_write(lambda: other.create(
-            5, 6, leasing.wish(properties=leasing.of_class('gold'))))
+            5, 6, leasing.wish_of('gold')))
         self.assertRaises(
             errors.LeaseLimit, self.leasing.create, 1, 2,
             leasing.wish(4, properties='["!=", "$resource_class", "gold"]'))
@@ -162,10 +156,7 @@ class TestHog(_Limits):
 
     def accepted(self, refusal, kind):
         """Post the offer of a kind as it is."""
-        offer = next(each for each in refusal.details['offers']
-                     if each['kind'] == kind)
-        return lease_create.create(self.engine, leasing.posted(
-            offer, self.world.clock()))
+        return self.leasing.post(self.offer(refusal, kind))
 
     def test_all_hosts_for_a_thousand_years_are_not_for_anybody(self):
         """As it comes; and what could be had is offered."""
@@ -231,8 +222,7 @@ class TestHog(_Limits):
         self.leasing.create(1, 24 * 365 * 900, leasing.wish(2))
         self.limited(max_hosts_per_project=1, max_leases_per_project=1)
         for _ in range(2):
-            lease_create.create(self.engine, leasing.ask(
-                1, 2, leasing.wish(2)), allowed=limits.NONE)
+            self.leasing.create(1, 2, leasing.wish(2), allowed=limits.NONE)
 
     def test_two_at_once_do_not_exceed_what_a_project_may_have(self):
         """Though they want different hosts: the later one is planned anew."""
@@ -266,17 +256,12 @@ class TestMove(_Limits):
         self.limited(max_hosts_per_project=2)
         self.leasing.create(3, 5, leasing.wish(2))
         lease = self.leasing.create(1, 3, leasing.wish(2))
-        fewer = (leases.LeaseReservationChange(lease.reservations[0].id, 1,
-                                               1),)
-        self.assert_limit(self.leasing.change,
-                          lease,
-                          end=5,
-                          reservations=fewer)
-        self.leasing.change(lease, reservations=fewer)
+        self.assert_limit(self.leasing.resize, lease, 1, 1, end=5)
+        self.leasing.resize(lease, 1, 1)
 
     def test_move_of_a_lease_of_a_class_is_counted(self):
         self.limited(max_hosts_per_class={'silver': 2})
-        silver = leasing.wish(2, properties=leasing.of_class('silver'))
+        silver = leasing.wish_of('silver', 2)
         self.leasing.create(1, 3, silver)
         lease = self.leasing.create(5, 7, silver)
         self.assert_limit(self.leasing.change, lease, start=1, end=3)
@@ -287,10 +272,7 @@ class TestMove(_Limits):
         lease = self.leasing.create(1, 3, leasing.wish(2))
         self.assert_limit(self.leasing.change, lease, start=4, end=6.5)
         lease = self.leasing.change(lease, start=4, end=6)
-        self.leasing.change(lease,
-                            end=8,
-                            reservations=(leases.LeaseReservationChange(
-                                lease.reservations[0].id, 1, 1),))
+        self.leasing.resize(lease, 1, 1, end=8)
 
     def test_limit_that_is_lowered_lets_a_lease_shrink(self):
         """Where it is; elsewhere it is a new promise."""
@@ -305,8 +287,8 @@ class TestMove(_Limits):
         """The later one is found out in the transaction that writes it."""
         self.limited(max_hosts_per_project=1)
         self.leasing.hosts(1, resource_class='gold')
-        one, two = (self.leasing.create(start, start + 2, leasing.wish(
-            properties=leasing.of_class(name)))
+        one, two = (
+            self.leasing.create(start, start + 2, leasing.wish_of(name))
             for start, name in ((3, 'silver'), (5, 'gold')))
         other = self.another()
         self.world.before_next_write(lambda: other.change(one, start=1, end=3))

@@ -50,8 +50,7 @@ class TestLentUntil(owned_nodes.TestCase):
     def test_what_was_promised_for_longer_before(self):
         others, = self.leasing.hosts()
         made = self.leasing.create(1, 9)
-        self.world.ironic.change(others, owner='another')
-        self.leasing.refresh()
+        self.world.change(others, owner='another')
         self.assertEqual({made.id: {others: leasing.at(9)}}, self.told(made))
 
     def test_nothing_where_owners_have_no_precedence(self):

@@ -38,25 +38,16 @@ class TestListedAgain(timelines.TestCase):
         self.leasing.hosts(3)
         self.leases = [self.leasing.create(hour, hour + 2, leasing.wish())
                        for hour in (1, 4, 7)]
-        self.addCleanup(lambda: self.assertEqual({}, self.leasing.stale()))
 
     def page(self):
         return find.page(self.engine)
 
     def parts_read(self):
         """Return of how many leases the events were read for a page."""
-        rows = []
-
-        def note(connection, cursor, statement, parameters, *rest):
-            if 'FROM lease_events' in statement:
-                rows.append(len(parameters))
-        made = self.engine.database.engine
-        sa.event.listen(made, 'after_cursor_execute', note)
-        try:
+        with self.statements() as sent:
             self.page()
-        finally:
-            sa.event.remove(made, 'after_cursor_execute', note)
-        return rows
+        return [len(parameters) for statement, parameters in sent
+                if 'FROM lease_events' in statement]
 
     def test_page_is_read_once(self):
         self.assertEqual([3], self.parts_read())
@@ -151,4 +142,3 @@ class TestListedAgain(timelines.TestCase):
                 read, = db_leases.read(connection, (short.id,))
                 self.assertEqual([*leases.EventType],
                                  [each.type for each in read.events])
-        self.assertEqual({}, self.leasing.stale())

@@ -47,9 +47,7 @@ class TestLostPromises(timelines.TestCase):
 
     def started(self):
         """Return the node of a lease that has begun, and its instance."""
-        lease = self.leasing.create(0, 2)
-        self.leasing.bind()
-        node = self.home(lease)
+        node = self.home(self.leasing.started(0, 2))
         self.world.ironic.change(node, lessee='ours')
         return node
 
@@ -97,8 +95,7 @@ class TestLostPromises(timelines.TestCase):
         self.assertEqual([(_MAINTENANCE, node)], self.found())
         (trace,) = lost_promises.find(self.engine)
         self.assertIn(made.window.id, trace.detail)
-        self.assertIn(f'baremetal node maintenance unset {node}',
-                      trace.remedy)
+        self.assertIn(f'baremetal node maintenance unset {node}', trace.remedy)
 
     def test_maintenance_of_a_holder_whose_lease_is_gone(self):
         self.leasing.hosts()
@@ -106,8 +103,7 @@ class TestLostPromises(timelines.TestCase):
             node = self.started()
             self.maintain(node, _OF_HOLDER)
             self.assertEqual([], self.found())
-        self.assertEqual([(_LESSEE, node), (_MAINTENANCE, node)],
-                         self.found())
+        self.assertEqual([(_LESSEE, node), (_MAINTENANCE, node)], self.found())
 
     def test_trace_that_goes_meanwhile_is_none(self):
         """The lease has just ended, and the reconciler removes its lessee."""

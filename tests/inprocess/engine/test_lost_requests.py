@@ -21,7 +21,6 @@ from unittest import mock
 from ironic_reservations import errors
 from ironic_reservations.cmd import restored
 from ironic_reservations.db import tables
-from ironic_reservations.engine import lost_requests
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import uncertain
 from tests import gone_back
@@ -36,21 +35,13 @@ class _TestCase(timelines.TestCase):
         (self.node,) = self.leasing.hosts()
         self.other = self.another()
         for each in (self.leasing, self.other):
-            self.compare(each)
-
-    def compare(self, of=None):
-        engine = (of or self.leasing).engine
-        return engine.snapshots.snapshot(engine.database, self.world.clock())
+            each.snapshot()
 
     def moves(self):
         """Have the rows come from another server, as a dump of one does."""
         with self.engine.database.write() as connection:
             connection.execute(tables.histories.update().values(
                 server='another'))
-
-    def is_restored(self):
-        lost_requests.may_come(self.engine.database, self.engine.conf,
-                               self.world.clock())
 
     def rows(self):
         return [(row['node_uuid'], row['state'], row['act'])
@@ -80,7 +71,7 @@ class TestLostRequest(_TestCase):
     def test_node_is_not_promised_while_a_lost_deploy_is_on_its_way(self):
         with gone_back.undone(self.engine.database):
             admission.admit(self.other.engine, self.node)
-        self.compare(self.other)
+        self.other.snapshot()
         self.assert_kept()
         self.world.ironic.deploy(self.node)
         self.world.find_out()
@@ -90,7 +81,7 @@ class TestLostRequest(_TestCase):
     def test_idle_node_is_promised_again(self):
         with gone_back.undone(self.engine.database):
             self.leasing.create(1, 2)
-        self.compare()
+        self.leasing.snapshot()
         self.assert_kept()
         self.assert_settled()
 
@@ -98,10 +89,10 @@ class TestLostRequest(_TestCase):
         """It may find out minutes later, when all is settled."""
         with gone_back.undone(self.engine.database):
             self.leasing.create(1, 2)
-            self.compare(self.other)
-        self.compare()
+            self.other.snapshot()
+        self.leasing.snapshot()
         self.world.find_out()
-        self.compare(self.other)
+        self.other.snapshot()
         self.assertEqual(1, self.other.engine.snapshots.other_histories)
         self.assertEqual([], self.rows())
 
@@ -110,8 +101,8 @@ class TestLostRequest(_TestCase):
         with gone_back.undone(self.engine.database):
             admission.admit(self.other.engine, self.node)
         self.world.lose_next_write(after=False, engine=self.other.engine)
-        self.assertRaises(errors.DatabaseUnavailable, self.compare, self.other)
-        self.compare(self.other)
+        self.assertRaises(errors.DatabaseUnavailable, self.other.snapshot)
+        self.other.snapshot()
         self.assert_kept()
         self.assertEqual(1, self.other.engine.snapshots.other_histories)
         self.assert_settled()
@@ -121,11 +112,11 @@ class TestLostRequest(_TestCase):
         dump = gone_back.Dump(self.engine.database)
         self.leasing.create(1, 2)
         dump.restore()
-        self.compare()
+        self.leasing.snapshot()
         self.world.find_out()
-        self.compare()
+        self.leasing.snapshot()
         dump.restore()
-        self.compare()
+        self.leasing.snapshot()
         self.assertEqual(2, self.engine.snapshots.other_histories)
         self.assert_kept()
         self.assert_settled()
@@ -135,10 +126,10 @@ class TestLostRequest(_TestCase):
         for _ in range(2):
             self.leasing.create(1, 2)
             dump.restore()
-            self.compare()
+            self.leasing.snapshot()
         (row,) = self.world.in_flight()
         self.world.clock.advance(30)
-        self.is_restored()
+        self.world.restored()
         (later,) = self.world.in_flight()
         self.assertEqual(30, (later['expires_at']
                               - row['expires_at']).total_seconds())
@@ -149,7 +140,7 @@ class TestLostRequest(_TestCase):
         others = self.leasing.hosts(2)
         self.world.ironic.conductors[self.node] = 'dead'
         self.world.ironic.silent = {'dead'}
-        self.is_restored()
+        self.world.restored()
         with mock.patch.object(uncertain, '_PAGE', 1):
             self.world.find_out()
         self.assert_kept()
@@ -162,29 +153,27 @@ class TestLostRequest(_TestCase):
 
         def meanwhile():
             planned.append(True)
-            self.is_restored()
+            self.world.restored()
         self.world.before_next_write(meanwhile)
         self.assertRaises(errors.NoNodeAvailable, self.world.reserve,
                           self.node)
         self.assertEqual([True], planned)
 
     def test_later_lease_is_promised_meanwhile(self):
-        self.is_restored()
+        self.world.restored()
         self.leasing.create(1, 2)
-        self.assert_sound()
 
     def test_lease_starts_once_its_node_is_known(self):
         lease = self.leasing.create(1, 2)
         self.leasing.clock_passes(1)
-        self.is_restored()
+        self.world.restored()
         self.world.find_out()
         self.leasing.bind()
         self.assertEqual(self.node, self.home(lease))
 
     def test_compute_hosts_are_not_in_question(self):
-        with self.engine.database.write() as connection:
-            connection.execute(tables.nodes.update().values(inventories='{}'))
-        self.is_restored()
+        self.leasing.change_host(self.node, inventories=())
+        self.world.restored()
         self.assertEqual([], self.rows())
 
 
@@ -205,13 +194,13 @@ class TestAnotherServer(_TestCase):
 
     def test_new_process_finds_out(self):
         self.moves()
-        self.compare(self.another())
+        self.another().snapshot()
         self.assert_kept()
-        self.compare()
+        self.leasing.snapshot()
         self.assertEqual(0, self.engine.snapshots.other_histories)
 
     def test_node_that_the_lost_history_had_enrolled(self):
-        self.is_restored()
+        self.world.restored()
         (new,) = self.world.enrol(mirrored=False)
         self.assertRaises(errors.Contention, admission.admit, self.engine, new)
         self.world.refresh()
@@ -219,7 +208,7 @@ class TestAnotherServer(_TestCase):
         self.assert_settled(self.node, new)
 
     def test_node_that_is_enrolled_later(self):
-        self.is_restored()
+        self.world.restored()
         self.world.find_out()
         (new,) = self.world.enrol(mirrored=False)
         self.world.refresh()

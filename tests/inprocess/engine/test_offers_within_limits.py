@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 
 from ironic_reservations import errors
 from ironic_reservations.engine.leases import change as lease_change
-from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.model import leases
 from ironic_reservations.model import limits
 from tests import examples
@@ -40,18 +39,13 @@ class TestOffers(timelines.TestCase):
 
     def others(self, start, end, hosts):
         """Lease hosts for those who may exceed limits."""
-        lease_create.create(self.engine, leasing.ask(
-            start, end, leasing.wish(hosts), project_id=_THEIRS),
-            allowed=limits.NONE)
+        self.leasing.create(start, end, leasing.wish(hosts),
+                            project_id=_THEIRS, allowed=limits.NONE)
 
     def offered(self, *args):
         """Return the offers of a refusal by kind, each accepted as it is."""
-        offers = self.leasing.refused(*args).details['offers']
-        for offer in offers:
-            lease_create.create(self.engine, leasing.posted(
-                offer, self.world.clock()), dry_run=True)
-        return {offer['kind']: leasing.posted(
-            offer, self.world.clock()) for offer in offers}
+        return {offer['kind']: self.leasing.post(offer, dry_run=True)
+                for offer in self.leasing.refused(*args).details['offers']}
 
     def test_nothing_is_offered_where_the_project_has_its_hosts(self):
         """Neither before, where it has them, nor right after."""
@@ -84,8 +78,7 @@ class TestOffers(timelines.TestCase):
             if 'max_hosts_per_project' in limit:
                 self.leasing.create(3, 3.5)
             refusal = self.refuse(lease, end=4.5)
-            until = leasing.at(
-                3 if 'max_hosts_per_project' in limit else 4)
+            until = leasing.at(3 if 'max_hosts_per_project' in limit else 4)
             self.assertEqual([until.strftime('%Y-%m-%d %H:%M')], [
                 offer['lease']['end_date']
                 for offer in refusal.details['offers']])
@@ -147,16 +140,16 @@ class TestEveryOffer(world.TestCase):
             for lease in (asked, *plain):
                 for offer in self.ask(ground, *lease):
                     hypothesis.note(offer)
-                    lease_create.create(ground.engine, leasing.posted(
-                        offer, around.clock()), dry_run=True)
+                    ground.post(offer, dry_run=True)
 
     def ask(self, ground, times, wishes, project, dry_run=True):
         """Ask for a lease, and return what is offered instead."""
         start, length = times
         try:
-            lease_create.create(ground.engine, leasing.ask(
-                start, start + length, *wishes, project_id=project), dry_run,
-                limits.NONE if project == _THEIRS else None)
+            ground.create(
+                start, start + length, *wishes, project_id=project,
+                dry_run=dry_run,
+                allowed=limits.NONE if project == _THEIRS else None)
         except (errors.LeaseRefused, errors.LeaseLimit) as exc:
             return exc.details['offers']
         return []

@@ -22,7 +22,6 @@ from ironic_reservations import errors
 from ironic_reservations.db import tables
 from ironic_reservations.engine import availability
 from ironic_reservations.engine.in_flight import admission
-from ironic_reservations.engine.leases import create
 from ironic_reservations.engine.leases import heal
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.features.maintenance import create as maintenance
@@ -43,15 +42,12 @@ OWNER = owned_nodes.OWNER
 class TestOwnerNotice(owned_nodes.TestCase):
     """Others have it for as long as the notice leaves them."""
 
-    def test_owner_has_its_node_for_as_long_as_it_likes(self):
-        made = self.owners(1, 1000)
-        self.assertEqual({self.node}, self.leasing.nodes(made))
-
     def test_others_have_it_until_the_notice_is_over(self):
-        """With the time that cleaning takes."""
-        made = self.leasing.create(1, 3.5)
-        self.assertEqual({self.node}, self.leasing.nodes(made))
-        self.assertIsNotNone(self.owners(4, 10))
+        """With the time that cleaning takes; its owner, for as long as it
+        likes.
+        """
+        for made in (self.leasing.create(1, 3.5), self.owners(4, 1000)):
+            self.assertEqual({self.node}, self.leasing.nodes(made))
 
     def test_not_for_longer_and_the_answer_says_why(self):
         refused = self.leasing.refused(1, 3.75)
@@ -66,9 +62,7 @@ class TestOwnerNotice(owned_nodes.TestCase):
     def test_what_is_offered_instead_is_accepted(self):
         offer, = self.leasing.refused(1, 6).details['offers']
         self.assertEqual('shorter', offer['kind'])
-        posted = leasing.posted(offer, self.world.clock())
-        self.assertEqual(leasing.at(3.5), posted.end)
-        create.create(self.engine, posted)
+        self.assertEqual(leasing.at(3.5), self.leasing.post(offer).end)
 
     def test_window_that_ends_in_time_is_offered(self):
         offers = self.leasing.refused(2, 4).details['offers']
@@ -97,8 +91,7 @@ class TestOwnerNotice(owned_nodes.TestCase):
             self.assertEqual('hosts_are_lent', reason['code'])
             self.assertThat(reason['detail'], matchers.EndsWith(told))
         node, = self.leasing.hosts()
-        made = self.leasing.create(None, 9, _among(node))
-        self.leasing.bind()
+        made = self.leasing.started(None, 9, _among(node))
         self.world.ironic.change(node, owner='another')
         self.leasing.break_node(node)
         refused = self.refuse(made, end=10)
@@ -125,9 +118,9 @@ class TestOwnerNotice(owned_nodes.TestCase):
         """Nor does anybody learn how many there are."""
         self.leasing.hosts(1, resource_class='gold')
         for wish, code in (
-                (leasing.wish(properties=leasing.of_class('gld')),
+                (leasing.wish_of('gld'),
                  'no_host_matches'),
-                (leasing.wish(2, properties=leasing.of_class('gold')),
+                (leasing.wish_of('gold', 2),
                  'shortage')):
             reason, = self.leasing.refused(1, 9, wish).details['reasons']
             self.assertEqual(code, reason['code'])
@@ -135,9 +128,7 @@ class TestOwnerNotice(owned_nodes.TestCase):
 
     def test_who_may_exceed_limits_is_held_to_it(self):
         """It is no limit of who asks, but the right of another."""
-        self.assertRaises(
-            errors.LeaseRefused, create.create, self.engine,
-            leasing.ask(1, 9, project_id=None), allowed=limits.NONE)
+        self.leasing.refused(1, 9, project_id=None, allowed=limits.NONE)
 
     def test_lease_is_extended_as_time_passes(self):
         """Until the owner asks."""
@@ -147,21 +138,18 @@ class TestOwnerNotice(owned_nodes.TestCase):
         self.leasing.clock_passes(3)
         self.owners(7, 20)
         self.leasing.clock_passes(4)
-        refused = self.refuse(made, end=7)
-        self.assertEqual('shortage', refused.details['reasons'][0]['code'])
+        self.assertEqual('shortage', self.code(self.refuse(made, end=7)))
         self.assertEqual(leasing.at(6.5),
                          self.leasing.change(made, end=6.5).end)
 
     def test_lease_is_not_extended_beyond(self):
+        """What is offered is as far as the node is lent by now.
+
+        Also where the node cannot be used.
+        """
         made = self.leasing.create(1, 3)
         self.leasing.clock_passes(2)
         self.assertEqual(leasing.at(5.5), self._offered(made, 6))
-        self.leasing.change(made, end=5.5)
-
-    def test_extension_on_a_node_that_cannot_be_used_is_offered(self):
-        """As far as it is lent by now, if that is longer."""
-        made = self.leasing.create(1, 3)
-        self.leasing.clock_passes(2)
         self.leasing.break_node(self.node)
         self.assertEqual(leasing.at(5.5), self._offered(made, 6))
         made = self.leasing.change(made, end=5.5)
@@ -170,8 +158,7 @@ class TestOwnerNotice(owned_nodes.TestCase):
     def test_extension_that_others_are_in_the_way_of_is_not_offered(self):
         """It is offered if it would be accepted."""
         other, = self.leasing.hosts()
-        made = self.leasing.create(None, 3, leasing.wish(2))
-        self.leasing.bind()
+        made = self.leasing.started(None, 3, leasing.wish(2))
         self.leasing.create(4, 9, _among(other))
         self.leasing.clock_passes(2)
         self.leasing.break_node(self.node)
@@ -180,8 +167,7 @@ class TestOwnerNotice(owned_nodes.TestCase):
     def _offered(self, made, end):
         """Return until when a lease could be extended instead."""
         refused = self.refuse(made, end=end)
-        self.assertEqual('hosts_are_lent',
-                         refused.details['reasons'][0]['code'])
+        self.assertEqual('hosts_are_lent', self.code(refused))
         return None if not refused.details['offers'] else leasing.posted(
             {'lease': {**_BODY, **refused.details['offers'][0]['lease']}},
             self.world.clock()).end
@@ -189,8 +175,7 @@ class TestOwnerNotice(owned_nodes.TestCase):
     def test_lease_of_another_that_finds_no_loan_is_told_as_none(self):
         """Whose lease is to be extended owns the node that is not lent."""
         other, = self.leasing.hosts()
-        made = self.leasing.create(None, 3, _among(other), project_id=OWNER)
-        self.leasing.bind()
+        made = self.leasing.started(None, 3, _among(other), project_id=OWNER)
         later = self.leasing.create(4, 9)
         self.assertEqual({other}, self.leasing.nodes(later))
         self.leasing.break_node(other)
@@ -201,8 +186,7 @@ class TestOwnerNotice(owned_nodes.TestCase):
         until = leasing.at(5).strftime('%Y-%m-%d %H:%M')
         self.assertIn(f'which cannot be used at present, until {until}',
                       reason['detail'])
-        self.assertIn('there is no other host for that one.',
-                      reason['detail'])
+        self.assertIn('there is no other host for that one.', reason['detail'])
         self.assertNotIn('own', reason['detail'])
         for hour in (4, 9):
             # When the other lease is, is nothing that is told.
@@ -220,8 +204,7 @@ class TestOwnerNotice(owned_nodes.TestCase):
         other, = self.leasing.hosts()
         made = self.leasing.create(1, 9)
         self.assertEqual({other}, self.leasing.nodes(made))
-        self.world.ironic.change(other, owner='another')
-        self.leasing.refresh()
+        self.world.change(other, owner='another')
         heal.heal(self.engine)
         self.leasing.resize(made, 1, 2)
         self.assertEqual({other}, self.leasing.nodes(made))
@@ -266,8 +249,7 @@ class TestOwnerNotice(owned_nodes.TestCase):
         def planned(*args, **more):
             made = plan(*args, **more)
             if owners:
-                self.world.ironic.change(node, owner=owners.pop())
-                self.leasing.refresh()
+                self.world.change(node, owner=owners.pop())
             return made
         return mock.patch.object(planning, 'plan', planned)
 
@@ -285,11 +267,9 @@ class TestOwnerNotice(owned_nodes.TestCase):
         made = self.leasing.create(1, 9)
         node, = self.leasing.nodes(made)
         left, = others - {node}
-        self.world.ironic.change(left, owner='another')
-        self.leasing.refresh()
+        self.world.change(left, owner='another')
         self.leasing.refused(1, 2, _among(node))
-        self.world.ironic.change(left, owner=None)
-        self.leasing.refresh()
+        self.world.change(left, owner=None)
         self.leasing.create(1, 2, _among(node))
         self.assertEqual({left}, self.leasing.nodes(made))
 
@@ -305,12 +285,10 @@ class TestOwnerNotice(owned_nodes.TestCase):
     def _come_back(self):
         one, two, three, four, *taken = self.leasing.hosts(6)
         self.leasing.create(None, 50, _among(*taken[:1]))
-        self.leasing.create(None, 50, _among(*taken[1:]))
-        self.leasing.bind()
+        self.leasing.started(None, 50, _among(*taken[1:]))
         lease = self._on(two, one)
         self._on(three, four)
-        self.world.ironic.change(two, owner='another')
-        self.leasing.refresh()
+        self.world.change(two, owner='another')
         self.leasing.create(5, 9, _among(two, three), _among(one, *taken),
                             project_id='another')
         self.assertEqual(1, len(self.leasing.nodes(lease) & {one, two}))
@@ -319,8 +297,7 @@ class TestOwnerNotice(owned_nodes.TestCase):
         """Also where the node got another owner later."""
         one, two = self.leasing.hosts(2)
         self._on(one, two)
-        self.world.ironic.change(one, owner='another')
-        self.leasing.refresh()
+        self.world.change(one, owner='another')
         engine = self.engine
         there, = itertools.chain(*engine.snapshots.snapshot(
             engine.database, engine.clock(), ()).timeline.rows)
@@ -330,11 +307,7 @@ class TestOwnerNotice(owned_nodes.TestCase):
     def _on(self, node, other):
         """Make a lease that is on one node, and may be on another."""
         made = self.leasing.create(5, 9, _among(node))
-        made = self.leasing.change(made,
-                                   reservations=(leases.LeaseReservationChange(
-                                       made.reservations[0].id,
-                                       resource_properties=_properties(
-                                           node, other)),))
+        made = self.leasing.resize(made, properties=_properties(node, other))
         self.assertEqual({node}, self.leasing.nodes(made))
         return made
 
@@ -350,31 +323,27 @@ class TestOwnerNotice(owned_nodes.TestCase):
         self.leasing.create(4, 9, named)
         self.assertEqual({self.node}, self.leasing.nodes(made))
 
-    def test_owner_has_others_moved_within_the_notice(self):
-        made = self.leasing.create(1, 3)
-        other, = self.leasing.hosts()
-        self.owners(0.5, 10)
-        self.assertEqual({other}, self.leasing.nodes(made))
-
-    def test_broken_node_is_made_good_for_by_no_loan_that_is_too_short(self):
+    def test_nobody_is_moved_to_a_loan_that_is_too_short(self):
+        """By a reservation, since the node is broken, or by maintenance."""
         other, = self.leasing.hosts()
         made = self.leasing.create(1, 9)
-        self.leasing.break_node(other)
-        self.assertEqual(0, heal.heal(self.engine))
         self.assertEqual({other}, self.leasing.nodes(made))
-
-    def test_reservation_moves_nobody_to_such_a_loan(self):
-        other, = self.leasing.hosts()
-        made = self.leasing.create(1, 9)
         self.assertRaises(errors.NoNodeAvailable, self.world.reserve, other,
                           ttl=2 * 3600)
+        self.leasing.break_node(other)
+        self.assertEqual(0, heal.heal(self.engine))
+        self.leasing.mend_node(other)
+        window = maintenance.create(self.engine, maintenance.WindowRequest(
+            'fans', 'fans', leasing.at(10), leasing.at(0.25), (other,),
+            force=True))
+        self.assertEqual([None], [each.to for each in window.cannot_move])
         self.assertEqual({other}, self.leasing.nodes(made))
 
     def flexible(self, first, last, hours, project_id=leasing.PROJECT):
-        return create.create(self.engine, leasing.ask(
+        return self.leasing.create(
             first, first + hours, project_id=project_id,
             flexible=leases.Flexible(
-                leasing.at(last), datetime.timedelta(hours=hours), 0)))
+                leasing.at(last), datetime.timedelta(hours=hours), 0))
 
     def test_flexible_lease_ends_in_time(self):
         made = self.flexible(0.5, 50, 2)
@@ -388,8 +357,7 @@ class TestOwnerNotice(owned_nodes.TestCase):
         other, = self.leasing.hosts()
         made = self.flexible(6, 50, 2)
         self.assertEqual({other}, self.leasing.nodes(made))
-        self.world.ironic.change(other, owner='another')
-        self.leasing.refresh()
+        self.world.change(other, owner='another')
         refused = self.leasing.refused(6, 8, _among(other),
                                        project_id='another')
         self.assertFalse(refused.details['reasons'][0]['proved'])
@@ -408,20 +376,6 @@ class TestOwnerNotice(owned_nodes.TestCase):
         self.assertEqual(leasing.at(5), self.leasing.reload(waits).start)
         self.assertEqual({self.node}, self.leasing.nodes(waits))
         self.assertEqual({other}, self.leasing.nodes(there))
-
-    def test_maintenance_moves_nobody_to_such_a_loan(self):
-        other, = self.leasing.hosts()
-        long = self.leasing.create(1, 9)
-        self.assertEqual({other}, self.leasing.nodes(long))
-        made = maintenance.create(
-            self.engine,
-            maintenance.WindowRequest('fans',
-                                      'fans',
-                                      leasing.at(10),
-                                      leasing.at(0.25), (other,),
-                                      force=True))
-        self.assertEqual([None], [each.to for each in made.cannot_move])
-        self.assertEqual({other}, self.leasing.nodes(long))
 
     def test_availability_is_that_of_who_asks(self):
         def free(project_id, hours=2):
@@ -480,8 +434,7 @@ class TestAskedBack(owned_nodes.TestCase):
                 for row in rows]
 
     def test_when_the_owner_leases_it(self):
-        lease = self.leasing.create(None, 3)
-        self.leasing.bind()
+        lease = self.leasing.started(None, 3)
         self.assertEqual([], self.notices())
         self.owners(4, 10)
         ((told, data),) = self.notices()
@@ -515,8 +468,7 @@ class TestAskedBack(owned_nodes.TestCase):
 
     def test_when_the_owner_changes_its_lease(self):
         """Told once of each time, and not of a change that is none."""
-        lease = self.leasing.create(None, 3)
-        self.leasing.bind()
+        lease = self.leasing.started(None, 3)
         made = self.owners(20, 30)
         self.assertEqual(1, len(self.notices()))
         self.leasing.change(made, start=4)
@@ -581,11 +533,10 @@ class TestAskedBack(owned_nodes.TestCase):
         self.leasing.hosts(1, owner=OWNER)
         self.owners(None, 3)
         self.leasing.bind()
-        self.leasing.create(None, 2)
-        self.leasing.bind()
-        create.create(self.engine, leasing.ask(
+        self.leasing.started(None, 2)
+        self.leasing.create(
             4, 10, leasing.wish(2, properties=owned_nodes.OWNED),
-            project_id=OWNER), True)
+            project_id=OWNER, dry_run=True)
         self.leasing.create(2.5, 3.5)
         self.assertEqual([], self.notices())
         self.owners(4, 10)
@@ -595,8 +546,7 @@ class TestAskedBack(owned_nodes.TestCase):
     def changed_often(self):
         """Have the owner change its lease seven times in a day."""
         self.configure(owner_notice=48 * 3600)
-        lease = self.leasing.create(None, 27)
-        self.leasing.bind()
+        lease = self.leasing.started(None, 27)
         made = self.owners(40, 42)
         for minute in range(1, 8):
             self.leasing.change(made, start=40 + minute / 60)
@@ -671,9 +621,8 @@ class TestAskedBack(owned_nodes.TestCase):
 
     def test_not_who_slides_behind_the_owner_by_the_same_plan(self):
         """It has the node after the owner's lease, not before it."""
-        lease = create.create(self.engine, leasing.ask(
-            0.5, 1.5, flexible=leases.Flexible(
-                leasing.at(3.5), datetime.timedelta(hours=1), 0)))
+        lease = self.leasing.create(0.5, 1.5, flexible=leases.Flexible(
+            leasing.at(3.5), datetime.timedelta(hours=1), 0))
         self.owners(1.75, 1.9)
         self.assertLess(leasing.at(1.9), self.leasing.reload(lease).start)
         self.assertEqual([], self.notices())
@@ -690,7 +639,6 @@ class TestAskedBack(owned_nodes.TestCase):
     def test_not_without_a_notice(self):
         """Then owners have no precedence."""
         self.configure(owner_notice=0)
-        self.leasing.create(None, 3)
-        self.leasing.bind()
+        self.leasing.started(None, 3)
         self.owners(4, 10)
         self.assertEqual([], self.notices())

@@ -29,18 +29,15 @@ class TestPartOfNode(timelines.TestCase):
     def adopt(self, node):
         """Give a node a parent, and have the mirror see it."""
         parent = world.new_uuid()
-        self.world.ironic.change(node, parent_node=parent)
-        self.leasing.refresh()
+        self.world.change(node, parent_node=parent)
         return parent
 
     def test_no_new_lease_gets_it(self):
         (node,) = self.leasing.hosts(1)
         self.adopt(node)
         self.leasing.refused(1, 2)
-        self.world.ironic.change(node, parent_node=None)
-        self.leasing.refresh()
+        self.world.change(node, parent_node=None)
         self.assertEqual({node}, self.leasing.nodes(self.leasing.create(1, 2)))
-        self.assert_sound()
 
     def test_lease_to_come_leaves_it(self):
         self.leasing.hosts(2)
@@ -49,13 +46,11 @@ class TestPartOfNode(timelines.TestCase):
         self.adopt(node)
         self.assertEqual(1, lease_heal.heal(self.engine))
         self.assertNotEqual({node}, self.leasing.nodes(made))
-        self.assert_sound()
 
     def test_lease_that_has_started_keeps_it(self):
         """As a host that is closed; it is not extended there."""
         self.leasing.hosts(2)
-        made = self.leasing.create(0, 2)
-        self.leasing.bind()
+        made = self.leasing.started(0, 2)
         (node,) = self.leasing.nodes(made)
         parent = self.adopt(node)
         self.assertEqual({node}, self.leasing.nodes(made))
@@ -74,8 +69,7 @@ class TestPartOfNode(timelines.TestCase):
         self.configure(hosts='all')
         leasable.sync(self.engine)
         self.assertEqual([], hosts.page(self.engine))
-        self.world.ironic.change(node, parent_node=None)
-        self.leasing.refresh()
+        self.world.change(node, parent_node=None)
         leasable.sync(self.engine)
         self.assertEqual([node], [host.node.uuid for host in hosts.page(
             self.engine)])

@@ -18,16 +18,11 @@ missing to a request that came before that pass, which was told that there is
 proof of there being no room.
 """
 
-import dataclasses
+import contextlib
 from unittest import mock
 
-from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.engine import commit
-from ironic_reservations.engine import seen
-from ironic_reservations.engine.leases import create as lease_create
+from ironic_reservations import errors
 from ironic_reservations.engine.leases import heal as lease_heal
-from ironic_reservations.model import leases
 from tests import leasing
 from tests.inprocess.engine import timelines
 from tests.inprocess.timeline import windows
@@ -41,18 +36,11 @@ class TestRefusedBeforeHeal(timelines.TestCase):
         super().setUp()
         (self.gold,) = self.leasing.hosts(resource_class='gold')
         self.planned = self.leasing.create(2, 4)
-        self.overlap(until=3)
+        self.leasing.overlap(self.gold, 3)
 
-    def overlap(self, until):
-        """Have a reservation of the host last until a lease has begun."""
-        held = self.world.reserve(self.gold, ttl=3600)
-        engine = self.engine
-        with engine.database.write() as connection:
-            node = db_nodes.read_nodes(connection, (self.gold,))[self.gold]
-            commit.commit(connection, seen.of_nodes([node]),
-                          self.world.clock())
-            db_reservations.update(connection, held, dataclasses.replace(
-                held, expires_at=leasing.at(until)), self.world.clock())
+    def assert_sound(self, there):
+        """Assert that nothing is outdated; a host is promised twice."""
+        self.assertEqual({}, there.stale())
 
     def test_lease_that_finds_room_when_others_have_been_planned_anew(self):
         """It is made at once, and they have another host."""
@@ -65,8 +53,7 @@ class TestRefusedBeforeHeal(timelines.TestCase):
     def test_dry_run_says_the_same(self):
         """And promises nothing."""
         self.leasing.hosts(resource_class='silver')
-        lease_create.create(self.engine, leasing.ask(
-            3, 4, leasing.wish(properties=_GOLD)), dry_run=True)
+        self.leasing.create(3, 4, leasing.wish(properties=_GOLD), dry_run=True)
         self.assertEqual(1, len(self.leasing.all()))
 
     def test_extension_likewise(self):
@@ -92,22 +79,26 @@ class TestRefusedBeforeHeal(timelines.TestCase):
 
     def test_what_has_no_other_host_is_looked_at_once(self):
         """A request that is refused all the same costs no more than that."""
-        heal = lease_heal.heal
-        with mock.patch.object(lease_heal, 'heal', side_effect=heal) as healed:
+        with self.heals_once():
             refused = self.leasing.refused(
                 3, 4, leasing.wish(properties=_GOLD))
-        self.assertEqual('shortage', refused.details['reasons'][0]['code'])
-        self.assertEqual(1, healed.call_count)
+        self.assertEqual('shortage', self.code(refused))
         self.assertEqual({self.gold}, self.hosts_of(self.planned))
+
+    @contextlib.contextmanager
+    def heals_once(self):
+        """Assert that all are planned anew once meanwhile."""
+        heal = lease_heal.heal
+        with mock.patch.object(lease_heal, 'heal', side_effect=heal) as healed:
+            yield
+        self.assertEqual(1, healed.call_count)
 
     def test_offers_of_a_refused_change_look_no_more_than_it_does(self):
         """They are attempts of the same request."""
         lease = self.leasing.create(5, 6, leasing.wish(properties=_GOLD))
-        heal = lease_heal.heal
-        with mock.patch.object(lease_heal, 'heal', side_effect=heal) as healed:
-            self.refuse(lease, reservations=(leases.LeaseReservationChange(
-                lease.reservations[0].id, 9, 9),))
-        self.assertEqual(1, healed.call_count)
+        with self.heals_once():
+            self.assertRaises(errors.LeaseRefused, self.leasing.resize,
+                              lease, 9, 9)
 
     def hosts_of(self, lease):
         return {booking.node_uuid

@@ -14,8 +14,6 @@
 
 import datetime
 
-import sqlalchemy as sa
-
 from ironic_reservations import errors
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine.reservations import renew
@@ -43,10 +41,9 @@ class TestLimits(timelines.TestCase):
         return configured.of(self.world.conf, 'reservations')
 
     def reserve(self, project='ours', limited=True, **more):
-        return self.world.reserve(*self.nodes, project_id=project,
-                                  allowed=(
-                                      self.limits() if limited
-                                      else limits.NONE), **more)
+        return self.world.reserve(
+            *self.nodes, project_id=project,
+            allowed=self.limits() if limited else limits.NONE, **more)
 
     def test_project_has_as_many_as_it_may(self):
         """Each project for itself; who may exceed limits is not counted."""
@@ -170,17 +167,11 @@ class TestByClass(timelines.TestCase):
         self.world.conf.set_override('confirm', 'mirror', 'ironic')
         self.world.enrol(100, resource_class='gold')
         self.reserve(*self.gold)
-        given = []
-
-        def note(connection, cursor, statement, parameters, *more):
-            given.append(len(parameters))
-        sa.event.listen(sa.Engine, 'before_cursor_execute', note)
-        self.addCleanup(sa.event.remove, sa.Engine, 'before_cursor_execute',
-                        note)
-        self.refused(self.by_class, resource_class='gold')
-        self.by_class()
-        self.refused(self.by_class)
-        self.assertGreater(100, max(given))
+        with self.statements() as sent:
+            self.refused(self.by_class, resource_class='gold')
+            self.by_class()
+            self.refused(self.by_class)
+        self.assertGreater(100, max(len(given) for _, given in sent))
 
     def test_what_is_used_does_not_count(self):
         self.world.use(self.reserve(*self.gold))

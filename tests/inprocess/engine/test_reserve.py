@@ -33,10 +33,8 @@ OURS = visibility.Visibility(project_id='ours')
 class TestReserve(timelines.TestCase):
 
     def _refused(self, *node_uuids, **ask):
-        refused = self.assertRaises(errors.NoNodeAvailable,
-                                    self.world.reserve, *node_uuids, **ask)
         return [(reason.get('node_uuid'), reason['code'])
-                for reason in refused.details['reasons']]
+                for reason in self.unavailable(*node_uuids, **ask)]
 
     def test_row_holds_what_was_asked_for(self):
         (node,) = self.world.enrol()

@@ -16,7 +16,6 @@ from unittest import mock
 
 from ironic_reservations import errors
 from ironic_reservations.engine import hard_requests
-from ironic_reservations.engine import hosts
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.reservations import plan
@@ -35,23 +34,11 @@ class _Beside(timelines.TestCase):
 
     options = {'reservations__max_ttl': 100 * HOUR}
 
-    def setUp(self):
-        super().setUp()
-        self.addCleanup(self.assert_sound)
-
     def stall(self, hours):
         """Have a process stand still between its plan and its commit."""
         def wait():
             self.world.clock.now = leasing.at(hours)
         self.world.before_next_write(wait)
-
-    def refused(self, *nodes, **ask):
-        refused = self.assertRaises(errors.NoNodeAvailable,
-                                    self.world.reserve, *nodes, **ask)
-        return refused.details['reasons']
-
-    def codes(self, *nodes, **ask):
-        return [reason['code'] for reason in self.refused(*nodes, **ask)]
 
 
 class TestReserve(_Beside):
@@ -89,7 +76,7 @@ class TestReserve(_Beside):
     def test_lease_that_cannot_be_kept_elsewhere_refuses(self):
         """With its own code, and the time from which."""
         lease, node = self.promised(1)
-        (reason,) = self.refused(node, ttl=HOUR + 1)
+        (reason,) = self.unavailable(node, ttl=HOUR + 1)
         self.assertEqual((reasons.PROMISED, leasing.at(1).isoformat(), node),
                          (reason['code'], reason['since'],
                           reason['node_uuid']))
@@ -123,7 +110,7 @@ class TestReserve(_Beside):
         for bind in (False, True):
             if bind:
                 self.leasing.bind()
-            (reason,) = self.refused(node)
+            (reason,) = self.unavailable(node)
             self.assertEqual(
                 (reasons.LEASED, leasing.at(3).isoformat()),
                 (reason['code'], reason['until']))
@@ -132,10 +119,9 @@ class TestReserve(_Beside):
     def test_node_that_is_being_taken_back_is_not_free(self):
         """However long its lease has been over."""
         (node,) = self.leasing.hosts()
-        lease = self.leasing.create(0, 3)
-        self.leasing.bind()
+        lease = self.leasing.started(0, 3)
         self.world.clock.now = leasing.at(4)
-        (reason,) = self.refused(node)
+        (reason,) = self.unavailable(node)
         self.assertEqual(reasons.LEASED, reason['code'])
         self.assertNotIn('until', reason)
         lease_end.end(self.engine, lease.id)
@@ -169,8 +155,7 @@ class TestReserve(_Beside):
         needed = self.leasing.hosts(6, resource_class='gold')
         self.leasing.create(1, 3, leasing.wish(6, properties=GOLD))
         movable = self.leasing.hosts(8, resource_class='silver')
-        self.leasing.create(1, 3, leasing.wish(
-            6, properties=leasing.of_class('silver')))
+        self.leasing.create(1, 3, leasing.wish_of('silver', 6))
         promised = [row['node_uuid'] for row in self.leasing.rows()
                     if row['node_uuid'] in movable]
         self.assertEqual(6, len(promised))
@@ -215,21 +200,18 @@ class TestReserve(_Beside):
     def test_host_that_is_closed_gives_its_lease_away(self):
         """It can serve nothing new, and what it has can go elsewhere."""
         lease, node = self.promised()
-        hosts.change(self.engine, self.leasing.host_id(node), {},
-                     reservable=False)
+        self.leasing.set_reservable(node, False)
         self.world.reserve(node, ttl=2 * HOUR)
         self.assertNotEqual(node, self.home(lease))
 
     def test_closed_host_that_nothing_can_stand_in_for_is_kept(self):
         _, node = self.promised(1)
-        hosts.change(self.engine, self.leasing.host_id(node), {},
-                     reservable=False)
+        self.leasing.set_reservable(node, False)
         self.assertEqual([reasons.PROMISED], self.codes(node, ttl=2 * HOUR))
 
     def test_mirror_that_is_behind_is_no_obstacle(self):
         lease, node = self.promised()
-        self.world.ironic.change(node, provision_state='active')
-        self.world.refresh()
+        self.world.change(node, provision_state='active')
         self.world.ironic.change(node, provision_state='available')
         self.world.reserve(node, ttl=2 * HOUR)
         self.assertNotEqual(node, self.home(lease))
@@ -237,15 +219,13 @@ class TestReserve(_Beside):
     def test_node_that_ironic_knows_to_be_taken_moves_nobody(self):
         lease, node = self.promised()
         self.world.ironic.change(node, maintenance=True)
-        self.assertEqual([reasons.MAINTENANCE],
-                         self.codes(node, ttl=2 * HOUR))
+        self.assertEqual([reasons.MAINTENANCE], self.codes(node, ttl=2 * HOUR))
         self.assertEqual(node, self.home(lease))
 
     def test_lease_that_comes_in_between_is_not_overlooked(self):
         """What was planned on has changed, so it is planned again."""
         (node,) = self.leasing.hosts()
-        self.world.before_next_write(
-            lambda: self.leasing.create(0, 1))
+        self.world.before_next_write(lambda: self.leasing.create(0, 1))
         self.assertEqual([reasons.LEASED], self.codes(node))
 
     def test_lease_that_moves_in_between_is_moved_from_there(self):
@@ -254,10 +234,8 @@ class TestReserve(_Beside):
         node = self.home(lease)
         self.world.before_next_write(
             lambda: self.world.reserve(node, ttl=2 * HOUR))
-        self.assertEqual([reasons.RESERVED],
-                         self.codes(node, ttl=2 * HOUR))
-        self.world.before_next_write(
-            lambda: self.leasing.create(0.5, 1.5))
+        self.assertEqual([reasons.RESERVED], self.codes(node, ttl=2 * HOUR))
+        self.world.before_next_write(lambda: self.leasing.create(0.5, 1.5))
         self.world.reserve(self.home(lease), ttl=2 * HOUR)
 
     def test_reservation_that_comes_in_between_keeps_a_lease_off(self):
@@ -322,15 +300,14 @@ class TestByClass(_Beside):
         self.assertEqual([], self.leasing.overlaps())
         self.assertFalse(given & set(spare))
         self.assertEqual({'promised': 1, 'reserved': 1}, {
-            reason['code']: reason['nodes'] for reason in self.refused(
+            reason['code']: reason['nodes'] for reason in self.unavailable(
                 resource_class='gold', ttl=2 * HOUR)})
 
     def test_refusal_counts_leased_nodes(self):
         self.leasing.hosts(2, resource_class='gold')
-        self.leasing.create(0, 3, leasing.wish(2))
-        self.leasing.bind()
+        self.leasing.started(0, 3, leasing.wish(2))
         self.assertEqual([{'code': 'leased', 'nodes': 2}],
-                         self.refused(resource_class='gold'))
+                         self.unavailable(resource_class='gold'))
 
 
 class TestRenew(_Beside):
@@ -381,16 +358,14 @@ class TestRenew(_Beside):
                          (refused.status, reason['code'], reason['since']))
         self.assertEqual(held.expires_at, self.world.reservations()[
             held.uuid]['expires_at'])
-        self.assertEqual(leasing.at(1),
-                         self.renew(held, ttl=HOUR).expires_at)
+        self.assertEqual(leasing.at(1), self.renew(held, ttl=HOUR).expires_at)
         self.renew(held, ttl=30)
 
     def test_lease_behind_a_renewed_reservation_is_planned_again(self):
         """It was planned behind the old end, and somebody was quicker."""
         (node,) = self.leasing.hosts()
         held = self.world.reserve(node, ttl=HOUR)
-        self.world.before_next_write(
-            lambda: self.renew(held, ttl=2 * HOUR))
+        self.world.before_next_write(lambda: self.renew(held, ttl=2 * HOUR))
         self.assertRaises(errors.LeaseRefused, lease_create.create,
                           self.engine, leasing.ask(1, 3))
 

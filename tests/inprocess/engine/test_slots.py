@@ -12,12 +12,12 @@
 
 """The first starts at which so many hosts can be had for so long."""
 
+import contextlib
 import datetime
 import random
 
 from ironic_reservations import errors
 from ironic_reservations.engine import availability
-from ironic_reservations.engine import hosts
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.model import leases
 from ironic_reservations.model import limits
@@ -61,12 +61,10 @@ class TestSlots(timelines.TestCase):
             self.leasing.hosts(chance.randint(1, 4))
             for _ in range(chance.randint(0, 12)):
                 start = chance.choice((0, 0.5, 1, 2.25, 3, 5))
-                try:
+                with contextlib.suppress(errors.LeaseRefused):
                     self.leasing.create(
                         start, start + chance.choice((0.5, 1, 2)),
                         leasing.wish(chance.randint(1, 2)))
-                except errors.LeaseRefused:
-                    pass
             self.world.clock.advance(chance.choice((0, 1.5, 2000)))
             count, hours = chance.randint(1, 3), chance.choice((0.5, 1, 3))
             begin, end, most = 0, chance.choice((4, 9)), chance.randint(1, 20)
@@ -78,8 +76,7 @@ class TestSlots(timelines.TestCase):
                 self.assertTrue(self.accepted(slot, count, hours))
                 self.assertLessEqual(
                     slot + datetime.timedelta(hours=hours), leasing.at(end))
-            self.check_no_earlier(slots, count, hours, end,
-                                  len(slots) == most)
+            self.check_no_earlier(slots, count, hours, end, len(slots) == most)
             if slots:
                 self.post(chance.choice(slots), count, hours)
         self.assertGreater(found, 50)
@@ -112,16 +109,14 @@ class TestSlots(timelines.TestCase):
         self.assertEqual((), self.slots(1, 2, 1, 1.5))
         self.assertEqual((), self.slots(1, 9, 2, 1))
         self.assertEqual((), self.slots(-9, 0, 1, 1))
-        hosts.change(self.engine, self.leasing.host_id(host), {},
-                     reservable=False)
+        self.leasing.set_reservable(host, False)
         self.assertEqual((), self.slots(1, 9, 1, 1))
 
     def test_slots_are_of_the_hosts_that_match(self):
         """Of a class, or what else is asked."""
         self.leasing.hosts(resource_class='gold')
         self.leasing.hosts(resource_class='silver')
-        self.leasing.create(1, 4, leasing.wish(
-            properties=leasing.of_class('gold')))
+        self.leasing.create(1, 4, leasing.wish_of('gold'))
         for asked, first in (({'resource_class': 'gold'}, 4),
                              ({'resource_class': 'silver'}, 1),
                              ({'resource_properties':
@@ -135,8 +130,7 @@ class TestSlots(timelines.TestCase):
         """A lease that asks for 4 counts for 4.0, too."""
         self.configure(project_limits=True)
         self.leasing.hosts(3, resource_class='4')
-        self.leasing.create(1, 2, leasing.wish(
-            properties=leasing.of_class('4')))
+        self.leasing.create(1, 2, leasing.wish_of('4'))
         for name, first in (('4', 2), ('4.0', 2), ('4.1', 1)):
             slots = self.slots(1, 9, 1, 1, caller=availability.Caller(
                 leasing.PROJECT, limits.Limits(

@@ -80,13 +80,17 @@ class TestBounds(world.TestCase):
                           expires_at=_in(50))
 
 
-@servers.also
-class TestRenew(timelines.TestCase):
+class _Held(timelines.TestCase):
+    """A node that is reserved for a minute."""
 
     def setUp(self):
         super().setUp()
         (self.node,) = self.world.enrol()
         self.held = self.world.reserve(self.node, ttl=60)
+
+
+@servers.also
+class TestRenew(_Held):
 
     def _renew(self, **asked):
         return renew.renew(self.engine, self.held.uuid, **asked)
@@ -103,18 +107,12 @@ class TestRenew(timelines.TestCase):
         self.assertEqual(_in(90), renewed.expires_at)
 
     def test_end_moves_to_an_instant_later_or_earlier(self):
-        for seconds in (500, 20):
-            self._renew(expires_at=_in(seconds))
-            self.assertEqual(_in(seconds), self._row()['expires_at'])
-
-    def test_instant_in_another_zone_is_kept_in_utc(self):
+        """Of any zone, and with its microseconds."""
         zone = datetime.timezone(datetime.timedelta(hours=-8))
-        self._renew(expires_at=_in(90).astimezone(zone))
-        self.assertEqual(_in(90), self._row()['expires_at'])
-
-    def test_microseconds_are_kept(self):
-        end = _in(90) + 123456 * TICK
-        self.assertEqual(end, self._renew(expires_at=end).expires_at)
+        for end in (_in(500), _in(20), _in(90).astimezone(zone),
+                    _in(90) + 123456 * TICK):
+            self.assertEqual(end, self._renew(expires_at=end).expires_at)
+            self.assertEqual(end, self._row()['expires_at'])
 
     def test_renewed_again_and_again_lasts_beyond_the_maximum(self):
         for _ in range(3):
@@ -167,24 +165,16 @@ class TestRenew(timelines.TestCase):
 
 
 @servers.also
-class TestRelease(timelines.TestCase):
-
-    def setUp(self):
-        super().setUp()
-        (self.node,) = self.world.enrol()
-        self.held = self.world.reserve(self.node, ttl=60)
+class TestRelease(_Held):
 
     def _release(self):
         release.release(self.engine, self.held.uuid)
 
     def test_node_is_free_at_once(self):
         self._release()
+        self.assertRaises(errors.ReservationNotFound, self._release)
         self.assertEqual({}, self.world.reservations())
         self.assertEqual(self.node, self.world.reserve(self.node).node_uuid)
-
-    def test_second_time_is_not_found(self):
-        self._release()
-        self.assertRaises(errors.ReservationNotFound, self._release)
 
     def test_expired_one_is_not_found(self):
         self.world.clock.advance(60)

@@ -17,10 +17,15 @@ notified of such a change.
 """
 
 import datetime
+from unittest import mock
 
+import testscenarios
+
+from ironic_reservations.db import changes as db_changes
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import sweep
+from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.lease_cycle import health
 from ironic_reservations.engine.leases import heal
 from ironic_reservations.engine.reservations import release
@@ -39,31 +44,55 @@ HOUR = datetime.timedelta(hours=1)
 
 
 @servers.also
-class TestToldAfterLostCommit(timelines.TestCase):
+class TestToldAfterLostCommit(testscenarios.WithScenarios,
+                              timelines.TestCase):
+    """Also where it is not found at the first look."""
+
+    scenarios = [('seen_at_once', {'looks': 1}), ('seen_late', {'looks': 2})]
 
     def setUp(self):
         super().setUp()
         self.node, = self.leasing.hosts()
         self.told = self.listen_to_all()
 
-    def is_told_once(self, change, *expected):
-        """Lose the answer to the COMMIT of a change, which is told."""
+    def lost(self, change):
+        """Lose the answer to the COMMIT of a change, and return its result.
+        """
         self.told.clear()
         self.world.lose_next_write()
-        result = change()
+        has, seen = db_changes.has, []
+
+        def has_late(connection, change_id):
+            seen.append(has(connection, change_id))
+            return len(seen) >= self.looks and seen[-1]
+        with mock.patch.object(db_changes, 'has', has_late):
+            result = change()
+        self.assertLessEqual(self.looks, len(seen))
+        return result
+
+    def is_told_once(self, change, *expected):
+        """Lose the answer to the COMMIT of a change, which is told."""
+        result = self.lost(change)
         self.assertEqual([expected], [each for each in self.told
                                       if each[0] == expected[0]])
         return result
+
+    def test_request_is_let_through_once(self):
+        self.lost(lambda: admission.admit(self.engine, self.node))
+        self.assertEqual([self.node], [row['node_uuid'] for row
+                                       in self.world.in_flight()])
 
     def test_reservation(self):
         uuid = world.new_uuid()
         made = self.is_told_once(
             lambda: self.world.reserve(self.node, uuid=uuid),
             announce.CREATE, uuid, None)
+        self.assertIsNotNone(made.id)
         self.is_told_once(lambda: renew.renew(
             self.engine, made.uuid, ttl=60), announce.UPDATE, made.uuid, None)
         self.is_told_once(lambda: release.release(self.engine, made.uuid),
                           announce.DELETE, made.uuid, None)
+        self.assertEqual({}, self.world.reservations())
 
     def test_reservation_that_has_expired(self):
         made = self.world.reserve(self.node, ttl=60)
@@ -88,14 +117,21 @@ class TestToldAfterLostCommit(timelines.TestCase):
                           lifecycle.End.NODE_DELETED)
 
     def test_lease(self):
-        self.told.clear()
-        self.world.lose_next_write()
-        made = self.leasing.create(2, 3)
-        self.assertEqual([(announce.LEASE_CREATE, made.id, None)], self.told)
-        self.is_told_once(lambda: self.leasing.change(made, end=4),
-                          announce.LEASE_UPDATE, made.id, None)
-        self.is_told_once(lambda: self.leasing.end(made),
-                          announce.LEASE_DELETE, made.id, None)
+        """It is made once where it takes the only host, and one of two."""
+        for _ in range(2):
+            made = self.lost(lambda: self.leasing.create(2, 3))
+            self.assertEqual([(announce.LEASE_CREATE, made.id, None)],
+                             self.told)
+            self.assertEqual([made.id],
+                             [each.id for each in self.leasing.all()])
+            changed = self.is_told_once(
+                lambda made=made: self.leasing.change(made, end=4),
+                announce.LEASE_UPDATE, made.id, None)
+            self.assertEqual(leasing.at(4), changed.end)
+            self.is_told_once(lambda made=made: self.leasing.end(made),
+                              announce.LEASE_DELETE, made.id, None)
+            self.assertEqual([], self.leasing.all())
+            self.leasing.hosts()
 
     def test_lease_whose_node_is_replaced(self):
         lease = self.leasing.create(1, 3)
@@ -129,8 +165,7 @@ class TestToldAfterLostCommit(timelines.TestCase):
 
     def test_maintenance(self):
         """It is also told who has the node."""
-        lease = self.leasing.create(None, 3)
-        self.leasing.bind()
+        lease = self.leasing.started(None, 3)
         made = self.is_told_once(
             lambda: windows.book(self.engine, 1, 2, [self.node], force=True),
             announce.LEASE_UPDATE, lease.id, announce.MAINTENANCE)

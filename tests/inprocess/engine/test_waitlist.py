@@ -12,13 +12,13 @@
 
 """Leases that wait for an earlier start: what is promised never slips."""
 
+import contextlib
 import datetime
 import os
 import random
 
 from ironic_reservations import errors
 from ironic_reservations.engine import announce
-from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.features.queue import pull as lease_pull
 from ironic_reservations.model import leases
 from tests import leasing
@@ -46,14 +46,14 @@ class _Waitlist(open_dates.TestCase):
 @servers.also
 class TestWaitlist(_Waitlist):
 
+    opened = 1
+
     def test_one_that_fits_does_not_wait(self):
-        self.leasing.hosts(1)
         lease = self.queue(1, 3)
         self.assertIsNone(lease.queued)
         self.assertEqual((1, 3), self.hours(lease))
 
     def test_one_that_does_not_fit_is_promised_a_later_start(self):
-        self.leasing.hosts(1)
         self.leasing.create(0, 5)
         lease = self.queue(1, 3, priority=7)
         self.assertEqual(
@@ -62,35 +62,23 @@ class TestWaitlist(_Waitlist):
         self.assertEqual((lease.queued, True), (read.queued, read.waits))
         self.assertEqual((5, 7), self.hours(lease))
         self.assertEqual(0, self.pull())
-        self.assert_sound()
 
     def test_it_starts_earlier_when_others_end(self):
-        self.leasing.hosts(1)
-        first = self.leasing.create(0, 5)
-        lease = self.queue(1, 3)
-        self.leasing.end(first)
-        self.assertEqual(1, self.pull())
-        self.assertEqual((1, 3), self.hours(lease))
-        read = self.leasing.reload(lease)
-        self.assertEqual((leasing.at(1), False),
-                         (read.queued.promised, read.waits))
-        self.assertIn((lease.id, announce.MOVED_EARLIER), self.told)
-        self.assertEqual(0, self.pull())
-        self.assert_sound()
-
-    def test_it_starts_at_the_very_second_that_was_asked_for(self):
-        self.leasing.hosts(1)
+        """At the very second that was asked for."""
         first = self.leasing.create(0, 5)
         lease = self.queue(1.005, 3.005)
         self.leasing.end(first)
         self.assertEqual(1, self.pull())
         self.assertEqual((1.005, 3.005), self.hours(lease))
-        self.assertFalse(self.leasing.reload(lease).waits)
+        read = self.leasing.reload(lease)
+        self.assertEqual((leasing.at(1.005), False),
+                         (read.queued.promised, read.waits))
+        self.assertIn((lease.id, announce.MOVED_EARLIER), self.told)
+        self.assertEqual(0, self.pull())
 
     def test_it_starts_within_a_minute_where_it_cannot_at_a_whole_one(self):
         """It gets all of a gap that is as long as it, and no more."""
         odd = 30 / 3600
-        self.leasing.hosts(1)
         first = self.leasing.create(0, 7)
         self.leasing.create(7, 8 + odd)
         self.leasing.create(10 + odd, 20)
@@ -102,19 +90,16 @@ class TestWaitlist(_Waitlist):
         self.assertEqual(1, self.pull())
         self.assertEqual((2 + odd, 4 + odd), self.hours(lease))
         self.assertEqual(0, self.pull())
-        self.assert_sound()
 
     def test_it_is_not_pulled_by_some_seconds(self):
         """Nobody is told of that."""
         odd = 30 / 3600
-        self.leasing.hosts(1)
         self.leasing.create(0, 5 + odd)
         lease = self.queue(1, 3)
         self.assertEqual((5 + 2 * odd, 7 + 2 * odd), self.hours(lease))
         self.assertEqual(0, self.pull())
 
     def test_never_before_now(self):
-        self.leasing.hosts(1)
         first = self.leasing.create(0, 9)
         lease = self.queue(1, 3)
         self.leasing.clock_passes(2)
@@ -122,10 +107,8 @@ class TestWaitlist(_Waitlist):
         self.leasing.clean_up()
         self.assertEqual(1, self.pull())
         self.assertEqual((2, 4), self.hours(lease))
-        self.assert_sound()
 
     def test_first_come_first_served(self):
-        self.leasing.hosts(1)
         first = self.leasing.create(0, 8)
         one, other = self.queue(1, 3), self.queue(1, 3)
         self.assert_hours((one, 8, 10), (other, 10, 12))
@@ -134,7 +117,6 @@ class TestWaitlist(_Waitlist):
         self.assert_hours((one, 1, 3), (other, 3, 5))
 
     def test_the_higher_priority_first(self):
-        self.leasing.hosts(1)
         first = self.leasing.create(0, 8)
         one, other = self.queue(1, 3), self.queue(1, 3, priority=1)
         self.leasing.end(first)
@@ -143,17 +125,14 @@ class TestWaitlist(_Waitlist):
 
     def test_a_later_one_goes_first_where_nobody_starts_later(self):
         """Into a gap that is too small for the first one."""
-        self.leasing.hosts(1)
         first = self.leasing.create(0, 3)
         self.leasing.create(3, 8)
         long, short = self.queue(0.5, 5.5), self.queue(0.5, 2.5)
         self.leasing.end(first)
         self.assertEqual(1, self.pull())
         self.assert_hours((long, 8, 13), (short, 0.5, 2.5))
-        self.assert_sound()
 
     def test_a_request_that_comes_later_makes_nobody_wait_longer(self):
-        self.leasing.hosts(1)
         self.leasing.create(0, 5)
         lease = self.queue(1, 3)
         self.leasing.refused(5, 6)
@@ -161,7 +140,6 @@ class TestWaitlist(_Waitlist):
 
     def test_dates_that_its_owner_sets(self):
         """Are what counts from then on."""
-        self.leasing.hosts(1)
         first = self.leasing.create(0, 5)
         lease = self.queue(1, 3)
         self.leasing.change(lease, end=9)
@@ -172,7 +150,7 @@ class TestWaitlist(_Waitlist):
 
     def test_it_keeps_as_many_hosts_as_it_has(self):
         """An earlier start with fewer is none."""
-        self.leasing.hosts(2)
+        self.leasing.hosts()
         first = self.leasing.create(0, 5, leasing.wish(1))
         self.leasing.create(0, 6, leasing.wish(1))
         lease = self.queue(1, 3, leasing.wish(2))
@@ -184,17 +162,14 @@ class TestWaitlist(_Waitlist):
         self.assertEqual(2, len(self.leasing.nodes(lease)))
 
     def test_a_dry_run_promises_nothing(self):
-        self.leasing.hosts(1)
         self.leasing.create(0, 5)
-        shown = lease_create.create(
-            self.engine, leasing.ask(1, 3, queue=True), True)
+        shown = self.leasing.create(1, 3, queue=True, dry_run=True)
         self.assertEqual(leasing.at(5), shown.start)
         self.assertEqual(1, len(self.leasing.all()))
 
     def test_not_beyond_what_its_project_may_have(self):
-        self.leasing.hosts(2)
-        first = self.leasing.create(0, 5, leasing.wish(2),
-                                    project_id='others')
+        self.leasing.hosts()
+        first = self.leasing.create(0, 5, leasing.wish(2), project_id='others')
         self.limit(1)
         one, other = self.queue(1, 3), self.queue(1, 3)
         self.assert_hours((one, 5, 7), (other, 7, 9))
@@ -204,11 +179,8 @@ class TestWaitlist(_Waitlist):
 
     def test_not_beyond_what_its_project_gets_meanwhile(self):
         """Another lease is committed for the time that was planned."""
-        self.leasing.hosts(resource_class='gold')
-        self.leasing.hosts(resource_class='silver')
+        gold, silver = self.gold_and_silver()
         self.limit(1)
-        gold, silver = (leasing.wish(properties=leasing.of_class(name))
-                        for name in ('gold', 'silver'))
         first = self.leasing.create(0, 5, gold, project_id='others')
         lease = self.queue(1, 3, gold)
         self.assertEqual((5, 7), self.hours(lease))
@@ -217,15 +189,12 @@ class TestWaitlist(_Waitlist):
         self.world.before_next_write(lambda: other.create(1, 3, silver))
         self.assertEqual(0, self.pull())
         self.assertEqual((5, 7), self.hours(lease))
-        self.assert_sound()
 
     def test_what_can_never_be_had_is_refused(self):
-        self.leasing.hosts(1)
         self.assertRaises(errors.LeaseRefused, self.queue, 1, 3,
                           leasing.wish(2))
 
     def test_ended_while_it_is_looked_at(self):
-        self.leasing.hosts(1)
         first = self.leasing.create(0, 5)
         lease = self.queue(1, 3)
         self.leasing.end(first)
@@ -240,7 +209,6 @@ class TestWaitlist(_Waitlist):
         self.addCleanup(setattr, lease_pull.lease_find, 'get', find)
         self.assertEqual(0, self.pull())
         self.assertEqual([], self.leasing.all())
-        self.assert_sound()
 
 
 class TestPromises(_Waitlist):
@@ -307,16 +275,17 @@ class TestPromises(_Waitlist):
         wish = leasing.wish(
             chance.randrange(1, 3), properties=leasing.of_class(
                 chance.choice(('gold', 'silver'))))
-        try:
+        with contextlib.suppress(errors.LeaseRefused, errors.LeaseFrozen,
+                                 errors.InvalidValue):
             if kind == 'ask':
                 self.leasing.create(start, start + length, wish)
             elif kind == 'queue':
                 self.queue(start, start + length, wish,
                            priority=chance.randrange(3))
             elif kind == 'open':
-                lease_create.create(self.engine, leasing.ask(
+                self.leasing.create(
                     start, start + length, wish, flexible=leases.Flexible(
-                        leasing.at(start + 20), length * HOUR, 3600)))
+                        leasing.at(start + 20), length * HOUR, 3600))
             elif kind == 'pass':
                 self.leasing.clock_passes(now + chance.choice((0.5, 1, 2)))
             elif alive:
@@ -328,6 +297,3 @@ class TestPromises(_Waitlist):
                     end = (lease.end - world.NOON) / HOUR
                     self.leasing.change(lease, end=end + (
                         1 if kind == 'extend' else -0.5))
-        except (errors.LeaseRefused, errors.LeaseFrozen,
-                errors.InvalidValue):
-            pass

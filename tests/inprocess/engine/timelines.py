@@ -15,8 +15,6 @@
 import contextlib
 from typing import Any
 
-import sqlalchemy as sa
-
 from ironic_reservations import errors
 from tests import leasing
 from tests import world
@@ -26,9 +24,11 @@ class TestCase(world.TestCase):
     """With a timeline of leases.
 
     :cvar options: of the configuration, as ``group__name``.
+    :cvar opened: how many hosts are open when a test begins.
     """
 
     options: dict[str, Any] = {}
+    opened = 0
 
     def setUp(self):
         super().setUp()
@@ -39,6 +39,8 @@ class TestCase(world.TestCase):
         self.world = self.new_world(**options)
         self.leasing = leasing.Leasing(self.world)
         self.engine = self.leasing.engine
+        self.opened_hosts = self.leasing.hosts(self.opened)
+        self.addCleanup(self.assert_sound, self.leasing)
 
     def another(self):
         """Return what another process does on the same rows."""
@@ -76,7 +78,7 @@ class TestCase(world.TestCase):
         wishes = []
         for name, count in (('gold', gold), ('silver', 1)):
             self.leasing.hosts(count, resource_class=name)
-            wishes.append(leasing.wish(properties=leasing.of_class(name)))
+            wishes.append(leasing.wish_of(name))
         return wishes
 
     def home(self, lease):
@@ -90,42 +92,57 @@ class TestCase(world.TestCase):
         lease = self.leasing.create(1, 3)
         return lease, self.home(lease)
 
-    @contextlib.contextmanager
     def statements(self, engine=None):
         """Note what is sent to the database meanwhile, and with what."""
-        sent = []
-
-        def note(connection, cursor, statement, parameters, *rest):
-            # NOTE: SQLite alone is told in so many words that a transaction
-            # begins.
-            if not statement.startswith('BEGIN'):
-                sent.append((statement, parameters))
-        event = ((engine or self.engine).database.engine,
-                 'before_cursor_execute', note)
-        sa.event.listen(*event)
-        try:
-            yield sent
-        finally:
-            sa.event.remove(*event)
+        return self.world.statements(engine or self.engine)
 
     def refuse(self, lease, **changes):
         """Return the refusal of a change that there is no room for."""
         return self.assertRaises(errors.LeaseRefused, self.leasing.change,
                                  lease, **changes)
 
-    def assert_sound(self):
-        """Assert that no host is promised twice, nor anything outdated."""
-        self.assertEqual([], self.leasing.overlaps())
-        self.assertEqual([], self.leasing.overfull())
-        self.assertEqual({}, self.leasing.stale())
+    def unavailable(self, *nodes, **ask):
+        """Return the reasons for which no node can be reserved."""
+        return self.assertRaises(
+            errors.NoNodeAvailable, self.world.reserve, *nodes,
+            **ask).details['reasons']
+
+    def codes(self, *nodes, **ask):
+        """Return the codes of those reasons."""
+        return [reason['code'] for reason in self.unavailable(*nodes, **ask)]
+
+    def code(self, refusal):
+        """Return the code of the first reason of a refusal."""
+        return refusal.details['reasons'][0]['code']
+
+    def assert_sound(self, there=None):
+        """Assert that no host is promised twice, nor anything outdated.
+
+        So does the end of each test.
+        """
+        there = there or self.leasing
+        self.assertEqual([], there.overlaps())
+        self.assertEqual([], there.overfull())
+        self.assertEqual({}, there.stale())
+
+    def offer(self, refusal, kind):
+        """Return the only offer of a kind."""
+        (offer,) = (each for each in refusal.details['offers']
+                    if each['kind'] == kind)
+        return offer
+
+    @contextlib.contextmanager
+    def unchanged(self):
+        """Assert that no row changes meanwhile."""
+        before = leasing.tables_as_text(self.world)
+        yield
+        self.assertEqual(before, leasing.tables_as_text(self.world))
 
     def assert_refused(self, error, lease, **changes):
         """Assert that a change is refused, and changes nothing."""
-        before = leasing.tables_as_text(self.world)
-        refusal = self.assertRaises(error, self.leasing.change, lease,
-                                    **changes)
-        self.assertEqual(before, leasing.tables_as_text(self.world))
-        return refusal
+        with self.unchanged():
+            return self.assertRaises(error, self.leasing.change, lease,
+                                     **changes)
 
     def windows(self, lease):
         """Return from when until when a lease has its hosts."""

@@ -17,9 +17,6 @@ There each SELECT of a process that stands still sees another moment.
 
 from typing import Any
 
-import hypothesis
-from hypothesis import strategies as st
-
 from tests import examples
 from tests import world
 from tests.inprocess.engine import cut_use_cases
@@ -44,20 +41,12 @@ class _Shared(cut_use_cases.CutTestCase):
 class TestOnMariaDB(_Shared):
     kind = 'mysql'
 
-    @hypothesis.settings(max_examples=EXAMPLES)
-    @hypothesis.given(st.lists(cut_use_cases.ACTS, max_size=4),
-                      cut_use_cases.ACTS, cut_use_cases.CUTS,
-                      cut_use_cases.CUTS)
-    def test_nothing_comes_in_between(self, before, act, first, second):
-        self.check(before, act, first, second)
+    test_nothing_comes_in_between = cut_use_cases.nothing_comes_in_between(
+        EXAMPLES)
 
 
 class TestOnPostgreSQL(_Shared):
     kind = 'postgresql'
 
-    @hypothesis.settings(max_examples=EXAMPLES)
-    @hypothesis.given(st.lists(cut_use_cases.ACTS, max_size=4),
-                      cut_use_cases.ACTS, cut_use_cases.CUTS,
-                      cut_use_cases.CUTS)
-    def test_nothing_comes_in_between(self, before, act, first, second):
-        self.check(before, act, first, second)
+    test_nothing_comes_in_between = cut_use_cases.nothing_comes_in_between(
+        EXAMPLES)

@@ -16,6 +16,8 @@ Seen: it was delivered after its window had been deleted, and the nodes were
 taken a second time.
 """
 
+import contextlib
+
 from ironic_reservations import errors
 from ironic_reservations.features.maintenance import find
 from ironic_reservations.model import node_window
@@ -90,28 +92,18 @@ class TestLateCopy(timelines.TestCase):
     def test_copy_that_stands_still_anywhere_books_nothing(self):
         """Another copy is served, and its window deleted, meanwhile."""
         other = self.world.another_engine()
-        number = [0]
 
-        def attempt(cut_at):
-            number[0] += 1
-            key, booked = f'k{number[0]}', []
-
-            def come_first():
-                booked.append(self._book(key=key, engine=other).id)
-                find.end(other, booked[0])
-            with cuts.Cuts(self.engine) as cut:
-                cut.at({cut_at: come_first})
-                try:
-                    mine = self._book(key=key)
-                except errors.MaintenanceEnded:
-                    self.assertNotEqual([], booked)
-                else:
-                    self.assertEqual([], booked)
-                    find.end(other, mine.id)
-                there = cut.count >= cut_at
+        def attempt(cut):
+            made = []
+            with cut.by(lambda: find.end(other, self._book(
+                    key=cut.key, engine=other).id)):
+                with contextlib.suppress(errors.MaintenanceEnded):
+                    made.append(self._book(key=cut.key))
+            self.assertIs(cut.reached, not made)
+            for mine in made:
+                find.end(other, mine.id)
             self.assertEqual([], self._all())
-            return there
-        self.assertGreater(cuts.everywhere(attempt), 3)
+        cuts.everywhere(attempt, 3, self.engine)
 
     def test_two_at_once_book_one_window(self):
         """The second one gets that of the first."""
