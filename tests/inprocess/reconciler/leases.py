@@ -38,7 +38,6 @@ class Heard(announce.Announcer):
     def __init__(self) -> None:
         self.audit = audit_trail.AuditTrail()
         self.told: list[tuple[str, leases.Lease, str | None]] = []
-        self.audit = audit_trail.AuditTrail()
 
     def notify(self, event: str, reservation: Any,
                reason: str | None = None) -> None:

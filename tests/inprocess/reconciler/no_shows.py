@@ -87,8 +87,7 @@ class TestCase(Passes):
     def undeploy(self, node):
         through = admission.admit(self.engine, node, self.proof,
                                 act=admit.Act.FREE)
-        self.ironic.change(node, provision_state='available',
-                           instance_uuid=None)
+        self.ironic.free(node)
         admission.close(self.engine, through, True)
 
     def told(self, event):

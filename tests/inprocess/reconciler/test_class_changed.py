@@ -20,7 +20,7 @@ from ironic_reservations.engine.leases import heal as lease_heal
 from tests import leasing
 from tests.inprocess.reconciler import leases
 
-GOLD = leasing.wish(properties=leasing.of_class('gold'))
+GOLD = leasing.wish_of('gold')
 
 
 class TestClassChanged(leases.TestCase):

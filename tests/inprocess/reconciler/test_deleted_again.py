@@ -11,6 +11,8 @@
 #    under the License.
 
 
+import contextlib
+
 from ironic_reservations import errors
 from tests import leasing
 from tests import world
@@ -30,10 +32,8 @@ class TestDeletedAgainAndAgain(leases.TestCase):
         self.heard.told.clear()
 
     def delete(self):
-        try:
+        with contextlib.suppress(errors.LeaseNotFound):
             self.other.end(self.made)
-        except errors.LeaseNotFound:
-            pass
 
     def delete_before_each_write(self):
         self.delete()
@@ -54,10 +54,8 @@ class TestDeletedAgainAndAgain(leases.TestCase):
         self.assertRaises(errors.LeaseNotFound, self.lease, self.made)
 
     def rename_before_each_write(self, number=1):
-        try:
+        with contextlib.suppress(errors.LeaseNotFound, errors.LeaseFrozen):
             self.other.change(self.made, name=str(number))
-        except (errors.LeaseNotFound, errors.LeaseFrozen):
-            pass
         self.engine.database.interruptions.append(
             lambda: self.rename_before_each_write(number + 1))
 

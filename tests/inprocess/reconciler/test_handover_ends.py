@@ -16,8 +16,8 @@ from ironic_reservations import errors
 from ironic_reservations.db import handovers as db_handovers
 from ironic_reservations.engine.in_flight import acted
 from ironic_reservations.model import handovers
-from ironic_reservations.model import leases as leases_model
 from tests import leasing
+from tests.inprocess.reconciler import acts
 from tests.inprocess.reconciler import leases
 from tests.inprocess.reconciler import no_shows
 
@@ -62,10 +62,7 @@ class EndsTestCase(leases.TestCase):
         self._put_back()
 
     def test_given_back(self) -> None:
-        self.leasing.change(self.made, reservations=(
-            leases_model.LeaseReservationChange(
-                self.made.reservations[0].id, least=1, most=1,
-                give_back=(self.node,)),))
+        self.leasing.resize(self.made, 1, 1, give_back=(self.node,))
         self._put_back()
         self.assertEqual({self.other}, self.leasing.nodes(self.made))
 
@@ -88,32 +85,28 @@ class EndsTestCase(leases.TestCase):
         self.assertNotIn(('manage', self.other), self.ironic.changed)
 
 
-class CleanUnusedTestCase(leases.TestCase):
+class CleanUnusedTestCase(acts.TestCase):
     """The operator has nodes cleaned also if nobody acted on them."""
 
     options = {'leases__clean_unused': True}
 
     def test_unused_node_is_cleaned(self) -> None:
-        made = self.started()
-        node = self.node_of(made)
-        self.work_at(4)
-        self.soon(times=4)
+        self._ends()
         self.assertEqual(['manage', 'provide'], [
             call for call, changed in self.ironic.changed
-            if changed == node and call in ('manage', 'provide')])
-        self.assert_status(leases.STATUS.TERMINATED, made)
+            if changed == self.node and call in ('manage', 'provide')])
 
+    def _ends(self):
+        self.work_at(4)
+        self.soon(times=4)
+        self.assert_over()
 
     def test_row_that_a_holder_before_left_is_replaced(self) -> None:
         """The node was never freed."""
-        made = self.started()
-        node = self.node_of(made)
         with self.engine.database.write() as connection:
             db_handovers.insert(connection, handovers.first(
-                node, 'somebody-before', None, (), self.engine.clock()))
-        self.work_at(4)
-        self.soon(times=4)
-        self.assert_status(leases.STATUS.TERMINATED, made)
+                self.node, 'somebody-before', None, (), self.engine.clock()))
+        self._ends()
 
 
 class NoShowTestCase(no_shows.TestCase):

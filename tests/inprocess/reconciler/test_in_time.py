@@ -193,8 +193,7 @@ class TestFreed(TestCase):
     def test_another_node_is_undeployed(self) -> None:
         """57 s passed."""
         self.lose()
-        self.ironic.change(self.other, provision_state='available',
-                           instance_uuid=None)
+        self.ironic.free(self.other)
         self.gets(self.other)
 
     def test_another_lease_ends(self) -> None:
@@ -233,6 +232,5 @@ class TestFreed(TestCase):
         self.at(1)
         self.wait(100)
         self.assertEqual([], self.has())
-        self.ironic.change(self.node, provision_state='available',
-                           instance_uuid=None)
+        self.ironic.free(self.node)
         self.gets(self.node)

@@ -64,6 +64,13 @@ class LateTestCase(leases.TestCase):
         self.world.clock.advance(seconds)
         return self.work(crew)
 
+    def second_begins(self):
+        """Have the lease of another project begin, after the first one."""
+        self.at(6)
+        self.leasing.refresh()
+        self.work(self.other)
+        self.assert_status(ACTIVE, self.second)
+
     def there(self):
         node = self.ironic.there[self.node]
         return node.provision_state, node.lessee
@@ -89,13 +96,6 @@ class TestUndeployInFlight(LateTestCase):
         self.at(4)
         self.small.done.clear()
 
-    def second_begins(self):
-        self.at(6)
-        self.leasing.refresh()
-        self.work(self.other)
-        self.assert_status(ACTIVE, self.second)
-        self.ironic.deploy(self.node, world.new_uuid())
-
     def undeploy_is_held_up(self):
         self.balancer.holding = True
         # NOTE: lessee is written back first.
@@ -108,6 +108,7 @@ class TestUndeployInFlight(LateTestCase):
         self.later(self.other)
         self.assert_status(TERMINATED, self.first)
         self.second_begins()
+        self.ironic.deploy(self.node, world.new_uuid())
         self.assertEqual({403}, set(self.balancer.deliver()))
         self.assertEqual(('active', 'theirs'), self.there())
         self.assertEqual([], self.world.in_flight())
@@ -182,9 +183,7 @@ class TestLesseeInFlight(LateTestCase):
         self.work_at(4, self.other)
         self.later(self.other)
         self.assert_status(TERMINATED, self.first)
-        self.at(6)
-        self.leasing.refresh()
-        self.work(self.other)
+        self.second_begins()
         self.assertEqual(('available', 'theirs'), self.there())
 
     def late_one_is_refused(self):
@@ -257,10 +256,7 @@ class TestPutBackInFlight(LateTestCase):
         for _ in range(4):
             self.later(self.other)
         self.assert_status(TERMINATED, self.first)
-        self.at(6)
-        self.leasing.refresh()
-        self.work(self.other)
-        self.assert_status(ACTIVE, self.second)
+        self.second_begins()
         self.ports[self.port]['extra'] = {'of': 'second'}
         targets = self.small.below['volume/targets']
         targets.pop(self.target)
@@ -376,8 +372,7 @@ class TestTickets(LateTestCase):
         lease = self.lease(self.lease_now)
         (booking,) = lease.bookings
         with self.engine.database.write() as connection:
-            connection.exec_driver_sql(
-                "UPDATE leases SET claimed_by = 'me'")
+            connection.exec_driver_sql("UPDATE leases SET claimed_by = 'me'")
 
         def issue(claimed_by='me', **changed):
             with self.engine.database.write() as connection:
@@ -387,7 +382,6 @@ class TestTickets(LateTestCase):
                     self.world.clock())
         self.assertTrue(issue())
         self.assertFalse(issue('somebody'))
-        self.assertFalse(issue(
-            state=planner_leases.BookingState.ENDING))
+        self.assertFalse(issue(state=planner_leases.BookingState.ENDING))
         self.assertFalse(issue(uuid=world.new_uuid()))
         self.assertFalse(issue(node_uuid=world.new_uuid()))

@@ -71,8 +71,7 @@ class TestEnd(_Running):
         self.work_at(3)
         self.leasing.change(self.made, end=8)
         self.work_at(7)
-        self.assertEqual(2, self.heard.count()[
-            'lease.event.before_end_lease'])
+        self.assertEqual(2, self.heard.count()['lease.event.before_end_lease'])
 
     def test_node_is_undeployed_cleaned_and_given_back(self):
         self.work_at(4)
@@ -98,8 +97,7 @@ class TestEnd(_Running):
     def test_freed_node_can_be_leased_before_the_next_poll(self):
         """The mirror still showed it while it was put back."""
         self.work_at(4)
-        self.ironic.change(self.node, provision_state='manageable')
-        self.leasing.refresh()
+        self.world.change(self.node, provision_state='manageable')
         self.goes_free()
         now = (self.world.clock.now - leasing.at(0)).total_seconds() / 3600
         again = self.leasing.create(now, 8)
@@ -119,8 +117,7 @@ class TestEnd(_Running):
         self.assertEqual(leasing.PROJECT, self.there().lessee)
 
     def test_node_that_is_not_used_is_not_undeployed(self):
-        self.ironic.change(self.node, provision_state='available',
-                           instance_uuid=None)
+        self.ironic.free(self.node)
         self.work_at(4)
         self.assertEqual(TERMINATED, self.status())
         self.assertEqual([('write_lessee', self.node)], self.ironic.changed)
@@ -284,8 +281,7 @@ class TestLeave(_Running):
         self.assertEqual((TERMINATED, degraded), (over.status, over.degraded))
 
     def test_node_that_is_free_flags_nothing(self):
-        self.ironic.change(self.node, provision_state='available',
-                           instance_uuid=None)
+        self.ironic.free(self.node)
         self.assert_over(degraded=False)
 
 
@@ -323,8 +319,7 @@ class TestGivenBack(leases.TestCase):
         self.work()
         self.assertIn('clean failed', self.lease(self.made).waiting)
         self.work_at(3)
-        self.assertEqual(1, self.heard.count()[
-            'lease.event.before_end_lease'])
+        self.assertEqual(1, self.heard.count()['lease.event.before_end_lease'])
         self.work_at(4)
         self.assertEqual([self.gone], self.nodes())
 

@@ -59,8 +59,7 @@ class TestHistory(_TestCase):
 
     def test_nodes_became_its_own_at_once(self):
         bound = self.only(What.BOUND)
-        self.assertEqual((2, self.mine),
-                         (bound.hosts, sorted(bound.nodes)))
+        self.assertEqual((2, self.mine), (bound.hosts, sorted(bound.nodes)))
         self.assertEqual('DONE', self.only(What.START).status)
         self.assertEqual([], [each for each in self.whats() if each in (
             What.BEFORE_END, What.END, What.CHANGED)])
@@ -97,8 +96,7 @@ class TestHistory(_TestCase):
         self.assertTrue(leasing.at(3) <= gone.at <= leasing.at(3.1))
         self.assertEqual({self.mine[1]}, set(self.released()))
         self.assert_lost(What.RELEASED, leasing.at(1))
-        self.ironic.change(self.mine[0], provision_state='available',
-                           instance_uuid=None)
+        self.ironic.free(self.mine[0])
         self.run_at(3.5)
         self.assert_nodes(What.UNDEPLOYED, self.mine[0])
         self.run_at(9)
@@ -133,8 +131,7 @@ class TestNotices(_TestCase):
 
     def begin(self):
         self.receiver = self.useFixture(receivers.Receiver())
-        self.options = {**no_shows.TestCase.options,
-                        **self.receiver.options()}
+        self.options = {**no_shows.TestCase.options, **self.receiver.options()}
         super().begin()
 
     def test_notice_that_waits_and_then_arrives(self):

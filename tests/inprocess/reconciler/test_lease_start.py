@@ -239,8 +239,7 @@ class TestNotReady(_TestCase):
         self.work_at(1)
         self.soon(times=8)
         self.assertEqual(0, self.work())
-        self.ironic.change(node, provision_state='available')
-        self.leasing.refresh()
+        self.world.change(node, provision_state='available')
         self.assertEqual(1, self.work())
         self.assertEqual(ACTIVE, self.status(lease))
 
@@ -334,8 +333,7 @@ class TestNotReady(_TestCase):
             self.ironic.down = down
             self.ironic.refuses.add(node)
             self.work_at(1)
-            self.assertEqual(PENDING if down else STARTING,
-                             self.status(lease))
+            self.assertEqual(PENDING if down else STARTING, self.status(lease))
             self.assertIn(told, self.lease(lease).waiting)
             self.ironic.down = False
             self.ironic.refuses.clear()

@@ -92,8 +92,7 @@ class TestLeaseClaims(leases.TestCase):
         self.world.clock.advance(60)
         self._take('b')
         self.assertFalse(self._give_back(claim, None))
-        self.assertEqual('b', self.world.lease_rows()[claim.id][
-            'claimed_by'])
+        self.assertEqual('b', self.world.lease_rows()[claim.id]['claimed_by'])
 
     def test_lease_is_given_back_until_it_is_due_again(self):
         (claim, *_) = self._take('a')
@@ -158,15 +157,11 @@ class TestLeaseClaims(leases.TestCase):
             for each in (again, second)])
 
     def test_statements_do_not_grow_with_the_leases(self):
-        seen = []
-        sa.event.listen(
-            self.engine.database.engine, 'before_cursor_execute',
-            lambda *rest: seen.append(rest[2].partition(' ')[0]))
         for limit in (1, 2):
-            seen.clear()
-            self._take(f'token-{limit}', limit)
+            with self.world.statements() as sent:
+                self._take(f'token-{limit}', limit)
             self.assertEqual(['SELECT', 'UPDATE', 'SELECT'], [
-                verb for verb in seen if not verb.startswith('BEGIN')])
+                statement.partition(' ')[0] for statement, _ in sent])
 
     def test_leases_are_counted_by_status(self):
         (claim, *_) = self._take('a')
@@ -188,8 +183,7 @@ class TestBackoff(leases.TestCase):
         for _ in range(8):
             self.assertEqual(1, self.work())
             row = self.row(lease)
-            waits.append((row['due_at'] - self.world.clock()
-                          ).total_seconds())
+            waits.append((row['due_at'] - self.world.clock()).total_seconds())
             self.world.clock.now = row['due_at']
         for number, wait in enumerate(waits):
             # NOTE: the first one wrote down what it is about to do.
@@ -207,12 +201,10 @@ class TestBackoff(leases.TestCase):
     def test_step_that_waits_for_a_node_is_put_off_longer_each_time(self):
         (node,) = self.leasing.hosts()
         lease = self.leasing.create(1, 90)
-        self.ironic.change(node, provision_state='cleaning',
-                           lessee=leasing.PROJECT)
-        self.leasing.refresh()
+        self.world.change(node, provision_state='cleaning',
+                          lessee=leasing.PROJECT)
         self._put_off(lease, 20)
-        self.ironic.change(node, provision_state='available')
-        self.leasing.refresh()
+        self.world.change(node, provision_state='available')
         self._goes_on(lease)
 
     def test_step_that_is_refused_is_tried_often(self):

@@ -79,8 +79,7 @@ class TestWindow(windows.KeepTestCase):
 
     def test_somebody_takes_it_out_of_maintenance(self) -> None:
         """The next pass puts it back."""
-        made = self.book(1, 2, self.node)
-        self.keep_at(1)
+        made = self.begun()
         self.ironic.change(self.node, maintenance=False)
         self.assert_kept(self.told(made))
 
@@ -92,8 +91,7 @@ class TestWindow(windows.KeepTestCase):
         self.assertIs(State.FOREIGN, self.state(made))
         self.assert_shown_at(2, (True, 'broken fan'))
         self.assertIs(State.OVER, self.state(made))
-        self.ironic.change(self.node, maintenance=False)
-        self.leasing.refresh()
+        self.world.change(self.node, maintenance=False)
         again = self.book(3, 4, self.node)
         self.keep_at(3)
         self.ironic.why[self.node] = 'broken fan'
@@ -130,8 +128,7 @@ class TestWindow(windows.KeepTestCase):
 
     def test_reason_of_a_window_that_is_over_is_foreign(self) -> None:
         """Somebody else has written it again."""
-        before = self.book(1, 2, self.node)
-        self.keep_at(1)
+        before = self.begun()
         self.keep_at(2)
         made = self.book(3, 4, self.node)
         self.maintain(self.told(before)[1])
@@ -141,16 +138,14 @@ class TestWindow(windows.KeepTestCase):
 
     def test_reason_changed_right_before_the_end(self) -> None:
         """It is looked at when the end has come."""
-        self.book(1, 2, self.node)
-        self.keep_at(1)
+        self.begun()
         self.at(2)
         self.ironic.why[self.node] = 'broken fan'
         self.assert_kept((True, 'broken fan'))
 
     def test_running_window_is_ended(self) -> None:
         """And the node is taken out of maintenance."""
-        made = self.book(1, 9, self.node)
-        self.keep_at(1)
+        made = self.begun(9)
         find.end(self.engine, made.window.id)
         self.assert_kept((False, None))
         self.assertIs(State.OVER, self.state(made))
@@ -410,8 +405,7 @@ class TestWindow(windows.KeepTestCase):
 
     def test_node_is_deleted_while_it_is_in_maintenance(self) -> None:
         """When the mirror has found out, its window is over."""
-        made = self.book(1, 2, self.node)
-        self.keep_at(1)
+        made = self.begun()
         self.leasing.hosts()
         self.ironic.remove(self.node)
         self.leasing.refresh()
@@ -486,8 +480,7 @@ class TestOperatorComesFirst(testscenarios.WithScenarios,
 
     def test_reason_is_not_cleared(self) -> None:
         """At the end of the window."""
-        made = self.book(1, 2, self.node)
-        self.keep_at(1)
+        made = self.begun()
         self.at(2)
         self.operator_is_first()
         self.assert_over(made, 'PUT')
@@ -529,10 +522,8 @@ class TestTrouble(windows.KeepTestCase):
                                dies(write)), \
                 mock.patch.object(self.transport, 'send', dies(send)), \
                 mock.patch.object(tickets, '_void', lambda *args: False):
-            try:
+            with contextlib.suppress(Killed):
                 self.keep()
-            except Killed:
-                pass
 
     def until(self, shown):
         """Have others work until Ironic shows something."""

@@ -119,8 +119,7 @@ class TestNode(_TestCase):
     def test_what_only_the_mirror_has_seen_counts(self):
         self.ironic.deploy(self.mine[0], world.new_uuid())
         self.run_at(1.5)
-        self.ironic.change(self.mine[0], provision_state='available',
-                           instance_uuid=None)
+        self.ironic.free(self.mine[0])
         self.assert_released(self.mine[1:], 2, 8)
 
     def test_deploy_that_came_to_nothing_does_not_count(self):
@@ -266,8 +265,7 @@ class TestNode(_TestCase):
     def gold_and_tin(self, most):
         """Return a lease from 3 to 9 of nodes of two classes."""
         self.leasing.hosts(1, resource_class='tin')
-        made = self.leasing.create(3, 9, leasing.wish(
-            properties=leasing.of_class('gold')), leasing.wish(
+        made = self.leasing.create(3, 9, leasing.wish_of('gold'), leasing.wish(
                 1, most, properties=leasing.of_class('tin')))
         self.work_at(3)
         return made

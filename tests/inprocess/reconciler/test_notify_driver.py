@@ -12,7 +12,6 @@
 
 """Ironic's own notifications have a node read again at once."""
 
-import fixtures
 from oslo_config import cfg
 import oslo_messaging
 from stevedore import driver
@@ -30,8 +29,7 @@ class TestNotifyDriver(world.TestCase):
         (self.node,) = self.world.enrol()
         self.running = loops.Reconciler(self.world.engine)
         self.running.nodes.one_pass()
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.reconciler.loops._running', self.running))
+        self.patch(loops, '_running', self.running)
         # NOTE: as Ironic's process has it, without a broker.
         conf = cfg.ConfigOpts()
         conf([])
@@ -80,7 +78,6 @@ class TestNotifyDriver(world.TestCase):
         self.assertEqual([], self._notify('baremetal.node.update.end'))
 
     def test_process_without_a_loop_ignores_everything(self):
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.reconciler.loops._running', None))
+        self.patch(loops, '_running', None)
         self.assertEqual([], self._notify('baremetal.node.update.end',
                                           uuid=self.node))

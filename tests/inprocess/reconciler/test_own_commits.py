@@ -12,8 +12,6 @@
 
 """A process knows the leases that it has started and ended itself."""
 
-import sqlalchemy as sa
-
 from tests import leasing
 from tests.inprocess.reconciler import leases
 
@@ -25,18 +23,9 @@ class TestOwnCommits(leases.TestCase):
 
         NOTE: of nodes whose lessee was written it reads what Ironic says.
         """
-        seen: list[str] = []
-
-        def note(connection, cursor, statement, *rest):
-            seen.append(statement)
-        made = self.engine.database.engine
-        sa.event.listen(made, 'after_cursor_execute', note)
-        try:
-            self.engine.snapshots.snapshot(self.engine.database,
-                                           self.world.clock())
-        finally:
-            sa.event.remove(made, 'after_cursor_execute', note)
-        self.assertNotIn('lease_reservations', ' '.join(seen))
+        with self.world.statements() as sent:
+            self.leasing.snapshot()
+        self.assertNotIn('lease_reservations', str(sent))
         self.assertEqual({}, self.leasing.stale())
 
     def test_lease_that_starts_and_ends_is_not_read_again(self):

@@ -82,9 +82,8 @@ class TestPutBack(leases.TestCase):
         self.world.refresh()
         self.assertRaises(errors.ReservationInUse, release.release,
                           self.engine, self.held.uuid)
-        self.ironic.change(self.node, provision_state='available',
-                           instance_uuid=None)
-        self.world.refresh()
+        self.world.change(self.node, provision_state='available',
+                          instance_uuid=None)
         self._put_back()
 
     def test_deployed_with_nothing_that_outlives_it(self) -> None:
@@ -127,8 +126,7 @@ class TestPutBack(leases.TestCase):
         self._act_before_deploy()
         self.world.use(self.held)
         self.world.refresh()
-        self.ironic.change(self.node, provision_state='available',
-                           instance_uuid=None)
+        self.ironic.free(self.node)
         self._act_before_deploy()
         release.release(self.engine, self.held.uuid)
         self._put_back()
@@ -139,8 +137,7 @@ class TestPutBack(leases.TestCase):
         self.world.refresh()
 
         def undeploy() -> None:
-            self.ironic.change(self.node, provision_state='available',
-                               instance_uuid=None)
+            self.ironic.free(self.node)
             self._act_before_deploy()
         self.world.before_next_write(undeploy)
         release.release(self.engine, self.held.uuid)

@@ -12,7 +12,6 @@
 
 """A database is restored while leases go on, and their ends come."""
 
-from ironic_reservations.engine import lost_requests
 from tests.inprocess.reconciler import leases
 
 _STATUS = leases.STATUS
@@ -20,17 +19,13 @@ _STATUS = leases.STATUS
 
 class TestRestoredDuringLeases(leases.TestCase):
 
-    def restored(self):
-        lost_requests.may_come(self.engine.database, self.engine.conf,
-                               self.world.clock())
-
     def test_lease_that_ends_meanwhile_gives_its_node_back_later(self):
         lease = self.started()
         (node,) = self.leasing.nodes(lease)
         self.ironic.deploy(node, 'one')
         self.watch()
         self.at(3.999)
-        self.restored()
+        self.world.restored()
         self.work_at(4)
         self.assertIn('request', self.lease(lease).waiting)
         self.assertEqual('active', self.ironic.there[node].provision_state)
@@ -45,7 +40,7 @@ class TestRestoredDuringLeases(leases.TestCase):
         self.leasing.hosts()
         lease = self.leasing.create(1, 4)
         self.at(0.999)
-        self.restored()
+        self.world.restored()
         self.work_at(1)
         self.assertIs(_STATUS.STARTING, self.lease(lease).status)
         self.assertGreater(self.due(lease), self.world.clock())
@@ -58,7 +53,7 @@ class TestRestoredDuringLeases(leases.TestCase):
     def test_restored_again_and_again_does_not_lose_the_lease(self):
         lease = self.started()
         for _ in range(3):
-            self.restored()
+            self.world.restored()
             self.watch()
             self.soon()
         self.world.find_out()

@@ -14,7 +14,6 @@
 
 import datetime
 
-from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.features.queue import pull
 from ironic_reservations.model import leases as values
 from tests import leasing
@@ -66,6 +65,6 @@ class TestStartInTime(leases.TestCase):
         self.assert_starts(lease, 6)
 
     def test_at_the_start_at_which_open_dates_were_fixed(self):
-        lease = lease_create.create(self.engine, leasing.ask(
-            1, 2, flexible=values.Flexible(leasing.at(9), _HOUR, 0)))
+        lease = self.leasing.create(
+            1, 2, flexible=values.Flexible(leasing.at(9), _HOUR, 0))
         self.assert_starts(lease, 1)

@@ -16,8 +16,6 @@ import collections
 import datetime
 import random
 
-import fixtures
-
 from ironic_reservations import errors
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.leases import purge
@@ -55,8 +53,7 @@ class _Usage(leases.TestCase):
     def undeploy(self, lease, node):
         through = admission.admit(self.engine, node, lease.reservations[0].id,
                                 act=admit.Act.FREE)
-        self.ironic.change(node, provision_state='available',
-                           instance_uuid=None)
+        self.ironic.free(node)
         admission.close(self.engine, through, True)
 
     def told(self, project_id=leasing.PROJECT, **asked):
@@ -113,68 +110,62 @@ class TestOne(_Usage):
         self.assertEqual(after, self.hours())
         self.assertEqual([], self.leasing.rows())
 
-    def test_pass_that_stood_still_ends_no_later_deployment(self):
+    def begun(self):
+        """Return a node of the lease at two."""
         self.until(2)
-        node = self.leasing.reload(self.made).bookings[0].node_uuid
+        return self.leasing.reload(self.made).bookings[0].node_uuid
+
+    def deployed(self, others):
+        """Return the deployed hours of the first day.
+
+        :param others: what happens while a pass stands still.
+        """
+        self.leasing.refresh()
+        self.world.before_next_write(others)
+        usage.record_deployments(self.engine)
+        self.until(7)
+        return self.hours()[1][2]
+
+    def test_pass_that_stood_still_ends_no_later_deployment(self):
+        """From two to four, and from four to seven."""
+        node = self.begun()
         self.deploy(self.made, node)
         self.until(3)
         self.undeploy(self.made, node)
-        self.leasing.refresh()
 
         def others():
             self.until(4)
             self.deploy(self.made, node)
             self.until(5)
-        self.world.before_next_write(others)
-        usage.record_deployments(self.engine)
-        self.until(7)
-        # From two to four, and from four to seven.
-        self.assertEqual(5, self.deployed())
+        self.assertEqual(5, self.deployed(others))
 
     def test_pass_that_stood_still_begins_no_deployment_that_is_over(self):
-        self.until(2)
-        node = self.leasing.reload(self.made).bookings[0].node_uuid
+        node = self.begun()
         self.ironic.deploy(node, world.new_uuid())
-        self.leasing.refresh()
 
         def others():
             self.until(3)
-            self.ironic.change(node, provision_state='available',
-                               instance_uuid=None)
+            self.ironic.free(node)
             self.until(4)
-        self.world.before_next_write(others)
-        usage.record_deployments(self.engine)
-        self.until(7)
-        self.assertEqual(1, self.deployed())
+        self.assertEqual(1, self.deployed(others))
 
     def test_pass_that_stood_still_begins_none_of_a_deleted_booking(self):
         """Such a booking had no row that could have shown that it is over."""
-        self.until(2)
-        node = self.leasing.reload(self.made).bookings[0].node_uuid
+        node = self.begun()
         self.ironic.deploy(node, world.new_uuid())
-        self.leasing.refresh()
 
         def others():
             self.at(3)
-            self.ironic.change(node, provision_state='available',
-                               instance_uuid=None)
-            self.leasing.refresh()
+            self.world.change(node, provision_state='available',
+                              instance_uuid=None)
             self.leasing.end(self.made)
             self.work()
             self.assertEqual([], self.leasing.rows())
-        self.world.before_next_write(others)
-        usage.record_deployments(self.engine)
-        self.until(7)
-        self.assertEqual(0, self.deployed())
-
-    def deployed(self):
-        """Return the deployed hours of the first of March."""
-        return self.hours()[1][2]
+        self.assertEqual(0, self.deployed(others))
 
     def test_each_project_and_each_class(self):
         self.leasing.hosts(1, resource_class='tin')
-        self.leasing.create(2, 4, leasing.wish(
-            properties=leasing.of_class('tin')), project_id='other')
+        self.leasing.create(2, 4, leasing.wish_of('tin'), project_id='other')
         self.assertEqual(22, self.hours(last=_FIRST)[1][0])
         rows = self.told(every=True, last=_FIRST).rows
         self.assertEqual(
@@ -205,8 +196,7 @@ class TestOne(_Usage):
                             (_FIRST, _FIRST + 366 * day)):
             self.assertRaises(errors.InvalidValue, self.told, first=first,
                               last=last)
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.features.usage.usage.MOST_ROWS', 9))
+        self.patch(usage, 'MOST_ROWS', 9)
         refused = self.assertRaises(errors.InvalidValue, self.told)
         self.assertIn('10 rows', str(refused))
         self.told(by=[values.Group.CLASS])

@@ -51,6 +51,12 @@ class KeepTestCase(windows.MaintenanceTestCase):
         ironic = ironic_client.Ironic(transport or self.transport)
         sync.sync(dataclasses.replace(self.engine, ironic=ironic), ironic)
 
+    def begun(self, end=2, **more):
+        """Return a window of the node that has begun, at one."""
+        made = self.book(1, end, self.node, **more)
+        self.keep_at(1)
+        return made
+
     def keep_at(self, hour):
         """Have a process do it at an hour."""
         self.at(hour)
@@ -73,9 +79,7 @@ class KeepTestCase(windows.MaintenanceTestCase):
 
     def becomes(self, state):
         """Have the node be in another state, without an instance."""
-        self.ironic.change(self.node, provision_state=state,
-                           instance_uuid=None)
-        self.leasing.refresh()
+        self.world.change(self.node, provision_state=state, instance_uuid=None)
         self.keep()
 
     def assert_flagged(self, lease, flagged):
