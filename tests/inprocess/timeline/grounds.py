@@ -14,11 +14,13 @@
 
 import hypothesis
 
+from ironic_reservations import errors
 from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.planner import host_sets
 from tests import examples
 from tests import leasing
 from tests import world
+from tests.judges import oracle
 
 SETTINGS = hypothesis.settings(
     max_examples=examples.drawn(30),
@@ -57,6 +59,24 @@ class Ground:
         return host_sets.mask(
             number for number, name in enumerate(self.classes)
             if properties in ('', leasing.of_class(name)))
+
+    def asked(self, case, ask):
+        """Ask for a lease, and return it, or its refusal.
+
+        It is granted if and only if the oracle can serve it, with as many
+        hosts as the oracle finds.
+        """
+        best = oracle.best(case)
+        try:
+            made = lease_create.create(self.engine, ask)
+        except errors.LeaseRefused as exc:
+            assert best is None, 'refused, and it could be served'
+            assert all(reason['proved'] for reason in exc.details['reasons'])
+            self.check()
+            return exc
+        granted = [len(each.bookings) for each in made.reservations]
+        assert best == granted, (best, granted)
+        return made
 
     def check(self):
         """Check that no host is promised twice, nor anything outdated."""

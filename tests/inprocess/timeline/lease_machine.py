@@ -16,6 +16,7 @@ Two processes serve in turn, each with what it knows; either may be started
 anew at any moment.
 """
 
+import contextlib
 import datetime
 import functools
 
@@ -95,8 +96,7 @@ class Leases(stateful.RuleBasedStateMachine):
 
     @stateful.rule(ask=strategies.lease_asks(), engine=served_by)
     def create(self, ask, engine):
-        asked = strategies.later(
-            ask, (self.now - world.NOON) / HOUR)
+        asked = strategies.later(ask, (self.now - world.NOON) / HOUR)
         try:
             made = lease_create.create(self.engines[engine], asked)
         except errors.LeaseRefused as exc:
@@ -185,10 +185,8 @@ class Leases(stateful.RuleBasedStateMachine):
 
     @stateful.rule(ttl=st.sampled_from((600, 3600, 7200)))
     def reserve(self, ttl):
-        try:
+        with contextlib.suppress(errors.NoNodeAvailable):
             self.held.append(self.world.reserve(*self.nodes, ttl=ttl))
-        except errors.NoNodeAvailable:
-            pass
 
     @stateful.rule(number=numbers, act=st.sampled_from(
         ('renew', 'release', 'use', 'free')))

@@ -36,9 +36,7 @@ class TestMaintenance(windows.KeepTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        patched = mock.patch.object(cache, '_COMPARED', -1)
-        patched.start()
-        self.addCleanup(patched.stop)
+        self.patch(cache, '_COMPARED', -1)
         self.leasing.hosts()
         self.process = calendars.application(self.world.another_engine())
 
@@ -64,16 +62,13 @@ class TestMaintenance(windows.KeepTestCase):
             [{'uuid': made.window.id, 'name': 'firmware',
               'reason': 'New firmware'}], found['maintenances'])
         (gold,) = found['classes']
-        self.assertEqual([[0, 2], [_HOUR, 1], [3 * _HOUR, 2]],
-                         gold['steps'])
+        self.assertEqual([[0, 2], [_HOUR, 1], [3 * _HOUR, 2]], gold['steps'])
         self.assertEqual((2, 0), (gold['conditions']['usable'],
                                   gold['conditions']['maintenance']))
 
     def test_window_under_way(self) -> None:
         """The host is free after it, as far as is known; not before."""
-        self.book(1, 3, self.node)
-        self.at(1)
-        self.keep()
+        self.begun(3)
         self.leasing.refresh()
         found = self.look()
         row = found['hosts'][0]
@@ -81,31 +76,24 @@ class TestMaintenance(windows.KeepTestCase):
                          (row['maintenances'], row['condition'],
                           row['maintenance']))
         (gold,) = found['classes']
-        self.assertEqual([[0, 2], [_HOUR, 1], [3 * _HOUR, 2]],
-                         gold['steps'])
+        self.assertEqual([[0, 2], [_HOUR, 1], [3 * _HOUR, 2]], gold['steps'])
         self.assertEqual([1, 1, 0], [gold['conditions'][each] for each in (
             'usable', 'maintenance', 'broken')])
 
     def test_host_that_is_broken_besides(self) -> None:
         """Is not free when the window is over, and says so."""
-        self.book(1, 3, self.node)
-        self.at(1)
-        self.keep()
-        self.ironic.change(self.node, provision_state='manageable')
-        self.leasing.refresh()
+        self.begun(3)
+        self.world.change(self.node, provision_state='manageable')
         found = self.look()
         self.assertEqual('broken', found['hosts'][0]['condition'])
         self.assertEqual([[0, 1]], found['classes'][0]['steps'])
 
     def test_window_that_is_late(self) -> None:
         """Nobody has cleared the maintenance: it goes on for a while."""
-        self.book(1, 3, self.node)
-        self.at(1)
-        self.keep()
+        self.begun(3)
         self.at(4)
         row = self.look()['hosts'][0]
-        self.assertEqual([[_HOUR, 4 * _HOUR + 120, 1, 0]],
-                         row['maintenances'])
+        self.assertEqual([[_HOUR, 4 * _HOUR + 120, 1, 0]], row['maintenances'])
         self.assertEqual(
             [[0, 2], [_HOUR, 1], [4 * _HOUR + 120, 2]],
             self.look()['classes'][0]['steps'])
@@ -129,9 +117,7 @@ class TestMaintenance(windows.KeepTestCase):
 
     def test_versions_before(self) -> None:
         """See what they always saw."""
-        self.book(1, 3, self.node)
-        self.at(1)
-        self.keep()
+        self.begun(3)
         self.leasing.refresh()
         found = self.look(version='baremetal-reservation 1.12')
         self.assertNotIn('maintenances', found)
@@ -145,8 +131,7 @@ class TestMaintenance(windows.KeepTestCase):
     def test_host_that_is_cleaned(self) -> None:
         """By its own name since 1.19."""
         for state in ('cleaning', 'clean wait', 'clean hold'):
-            self.ironic.change(self.node, provision_state=state)
-            self.leasing.refresh()
+            self.world.change(self.node, provision_state=state)
             for minor, told, other in ((19, 'cleaning', 'in transition'),
                                        (18, 'in transition', 'cleaning')):
                 found = self.look(version=f'baremetal-reservation 1.{minor}')

@@ -169,8 +169,7 @@ class Capacity(stateful.RuleBasedStateMachine):
     def resize(self, number, amount):
         lease = self.leases[number % len(self.leases)]
         if lease.reservations[0].instances:
-            self.accepted(lambda: self.leasing.resize_instances(lease,
-                                                                amount))
+            self.accepted(lambda: self.leasing.resize_instances(lease, amount))
 
     @stateful.precondition(lambda self: self.leases)
     @stateful.rule(number=numbers)
@@ -227,14 +226,12 @@ class Capacity(stateful.RuleBasedStateMachine):
         if uuid in self.vcpus:
             self.leasing.change_host(uuid, maintenance=maintenance)
         else:
-            self.world.ironic.change(uuid, maintenance=maintenance)
-            self.leasing.refresh()
+            self.world.change(uuid, maintenance=maintenance)
 
     @stateful.rule(index=st.integers(0, 1), gold=st.booleans())
     def rename(self, index, gold):
-        self.world.ironic.change(self.nodes[index], resource_class=(
+        self.world.change(self.nodes[index], resource_class=(
             'gold' if gold else 'silver'))
-        self.leasing.refresh()
 
     # The reconciler.
 

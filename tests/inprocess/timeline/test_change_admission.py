@@ -25,7 +25,6 @@ from hypothesis import strategies as st
 from ironic_reservations import errors
 from ironic_reservations.api.types import lease_body
 from ironic_reservations.engine.leases import change as lease_change
-from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.model import leases
 from ironic_reservations.planner import bookings
 from tests import leasing
@@ -40,8 +39,7 @@ _CLASS = st.sampled_from(('', *_CLASSES))
 _FIXED = st.tuples(st.none() | _START, _LENGTH, st.integers(1, 2), _CLASS)
 _LOOSE = st.tuples(_START, _LENGTH, st.integers(0, 4), _CLASS)
 #: By how much the start, the end and the number of hosts change.
-_CHANGES = st.tuples(st.integers(0, 2), st.integers(-1, 3),
-                     st.integers(0, 1))
+_CHANGES = st.tuples(st.integers(0, 2), st.integers(-1, 3), st.integers(0, 1))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,11 +80,11 @@ class _Ground(grounds.Ground):
         first = 0 if start is None else start
         hours, at = self.grid.hours, self.grid.at
         try:
-            return lease_create.create(self.engine, leasing.ask(
+            return self.leasing.create(
                 None if start is None else hours(start),
                 hours(first + length), _wish(count, name),
                 flexible=None if far is None else leases.Flexible(
-                    at(first + length + far), length * self.grid.unit, 0)))
+                    at(first + length + far), length * self.grid.unit, 0))
         except errors.LeaseRefused:
             return None
 

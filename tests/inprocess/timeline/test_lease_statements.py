@@ -20,9 +20,7 @@ import functools
 import pathlib
 import sqlite3
 import tempfile
-from unittest import mock
 
-import fixtures
 import sqlalchemy as sa
 
 from benchmarks import booked
@@ -68,8 +66,7 @@ class TestLeaseStatements(timelines.TestCase):
     def setUp(self):
         super().setUp()
         # On a busy machine all nodes would be compared in between.
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.engine.snapshots.cache._COMPARED', 3600))
+        self.patch(cache, '_COMPARED', 3600)
 
     def new_leasing(self):
         self.begin()
@@ -250,12 +247,10 @@ class TestLeaseStatements(timelines.TestCase):
                     start, start + datetime.timedelta(days=90), None, rows,
                     None, limit)
                 drawn = []
-                with mock.patch.object(cache, '_COMPARED', 3600):
-                    seen[nodes, limit, rows] = (
-                        self.cost(lambda w=wanted, d=drawn, c=calendars:
-                                        d.append(c.read(w, viewer)
-                                                 .calendar())),
-                        self.cost(calendars.sequence, wanted, viewer))
+                seen[nodes, limit, rows] = (
+                    self.cost(lambda w=wanted, d=drawn, c=calendars:
+                              d.append(c.read(w, viewer).calendar())),
+                    self.cost(calendars.sequence, wanted, viewer))
                 self.assertEqual(limit if rows else 0,
                                  len(drawn[0].rows or ()))
                 self.assertEqual(bool(rows), bool(drawn[0].leases))
@@ -263,8 +258,5 @@ class TestLeaseStatements(timelines.TestCase):
 
     def test_nothing_is_read_again_that_has_not_changed(self):
         there = self.filled(100, 1000)
-        there.engine.snapshots.snapshot(there.engine.database,
-                                    there.world.clock())
-        self.assertEqual(1, self.cost(
-            there.engine.snapshots.snapshot, there.engine.database,
-            there.world.clock()))
+        there.snapshot()
+        self.assertEqual(1, self.cost(there.snapshot))

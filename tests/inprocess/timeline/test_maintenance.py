@@ -12,6 +12,7 @@
 
 """Maintenance windows on the timeline: nothing is promised across them."""
 
+import contextlib
 import dataclasses
 import datetime
 
@@ -45,13 +46,17 @@ EXAMPLES = examples.drawn(30)
 class TestBooking(windows.MaintenanceTestCase):
     """What is planned moves away, and what has started is in the way."""
 
+    def begin(self) -> None:
+        super().begin()
+        (self.node,) = self.leasing.hosts()
+
     def test_lease_that_has_not_started_moves(self) -> None:
         """It gets the other node, and the answer says so."""
-        there = self.leasing.hosts(2)
+        there = {self.node, *self.leasing.hosts()}
         lease = self.leasing.create(2, 4)
         (before,) = self.leasing.nodes(lease)
         made = self.book(1, 3, before)
-        (after,) = set(there) - {before}
+        (after,) = there - {before}
         self.assertEqual({after}, self.leasing.nodes(lease))
         self.assertEqual([(before, after)], [
             (each.row.node_uuid, each.to) for each in made.moves])
@@ -60,8 +65,7 @@ class TestBooking(windows.MaintenanceTestCase):
 
     def test_nothing_is_planned_across(self) -> None:
         """Before and after it there is room, and an offer says when."""
-        (node,) = self.leasing.hosts()
-        self.book(2, 4, node)
+        self.book(2, 4, self.node)
         exc = self.leasing.refused(1, 3)
         self.assertNotEqual([], exc.details['offers'])
         for offer in exc.details['offers']:
@@ -97,52 +101,43 @@ class TestBooking(windows.MaintenanceTestCase):
 
     def test_dry_run_books_nothing(self) -> None:
         """And tells what would be refused."""
-        (node,) = self.leasing.hosts()
         self.leasing.create(2, 4)
         before = leasing.tables_as_text(self.world)
-        made = self.book(1, 3, node, dry_run=True)
+        made = self.book(1, 3, self.node, dry_run=True)
         self.assertEqual(1, len(made.cannot_move))
-        self.assertEqual(['promised'], [each['code']
-                                        for each in made.reasons])
+        self.assertEqual(['promised'], [each['code'] for each in made.reasons])
         self.assertEqual(before, leasing.tables_as_text(self.world))
 
     def test_lease_that_cannot_move_is_in_the_way(self) -> None:
         """Unless it is forced: then the lease is flagged."""
-        (node,) = self.leasing.hosts()
         lease = self.leasing.create(2, 4)
-        self.assertEqual({(node, 'promised')}, self.refused(1, 3, node))
-        self.assertEqual({(node, 'promised')},
-                         self.refused(1, 3, node, drain=True))
-        self.book(1, 3, node, force=True)
+        self.assertEqual({(self.node, 'promised')},
+                         self.refused(1, 3, self.node))
+        self.assertEqual({(self.node, 'promised')},
+                         self.refused(1, 3, self.node, drain=True))
+        self.book(1, 3, self.node, force=True)
         self.watch()
         self.assertTrue(self.lease(lease).degraded)
         self.leasing.hosts()
         self.watch()
         self.assertFalse(self.lease(lease).degraded)
-        self.assertNotEqual({node}, self.leasing.nodes(lease))
+        self.assertNotEqual({self.node}, self.leasing.nodes(lease))
 
     def test_end_beyond_the_calendar(self) -> None:
         """It is refused, whoever is waited for."""
-        (node,) = self.leasing.hosts()
-        self.leasing.create(None, 3)
-        self.leasing.bind()
+        self.leasing.started(None, 3)
+        last = datetime.datetime(9999, 12, 31, 23, tzinfo=datetime.UTC)
         for drain in (False, True):
             exc = self.assertRaises(
                 errors.InvalidValue, create.create, self.engine,
-                create.WindowRequest('firmware',
-                                     'New firmware',
-                                     datetime.datetime(9999,
-                                                       12,
-                                                       31,
-                                                       23,
-                                                       tzinfo=datetime.UTC),
-                                     leasing.at(1), (node,),
+                create.WindowRequest('firmware', 'New firmware', last,
+                                     leasing.at(1), (self.node,),
                                      drain=drain))
             self.assertEqual(400, exc.status)
 
     def test_drain_until_beyond_the_calendar(self) -> None:
         """The dates are in it, and the window after the lease is not."""
-        self.leasing.hosts(2)
+        self.leasing.hosts()
         last = datetime.datetime(9000, 12, 31, 23, tzinfo=datetime.UTC)
         hour = datetime.timedelta(hours=1)
 
@@ -150,8 +145,7 @@ class TestBooking(windows.MaintenanceTestCase):
             return create.WindowRequest('firmware', 'New firmware', ends_at,
                               leasing.at(1), (node,), drain=True)
         for end in (3, (last - leasing.at(0)) / hour):
-            lease = self.leasing.create(None, end)
-            self.leasing.bind()
+            lease = self.leasing.started(None, end)
             (node,) = self.leasing.nodes(lease)
             before = leasing.tables_as_text(self.world)
             for dry_run in (True, False):
@@ -174,14 +168,12 @@ class TestBooking(windows.MaintenanceTestCase):
                 self.begin()
                 self.world.conf.set_override(
                     'allow_extension_on_closed_hosts', True, 'leases')
-                (node,) = self.leasing.hosts()
-                lease = self.leasing.create(None, 3)
-                self.leasing.bind()
-                self.book(4, 6, node)
+                lease = self.leasing.started(None, 3)
+                self.book(4, 6, self.node)
                 if how == 'closed':
-                    self.leasing.change_host(node, reservable=False)
+                    self.leasing.change_host(self.node, reservable=False)
                 elif how != 'fine':
-                    self.ironic.change(node, **{how: True})
+                    self.ironic.change(self.node, **{how: True})
                 self.leasing.refresh()
                 exc = self.assertRaises(errors.LeaseRefused,
                                         self.leasing.change, lease, end=10)
@@ -190,32 +182,29 @@ class TestBooking(windows.MaintenanceTestCase):
                 if how == 'fine':
                     self.assertIn(' 1 of them is booked for maintenance ',
                                   str(exc))
-                self.assertEqual(leasing.at(3),
-                                 self.leasing.reload(lease).end)
+                self.assertEqual(leasing.at(3), self.leasing.reload(lease).end)
                 self.leasing.change(lease, end=3.5)
                 self.assertEqual(leasing.at(3.5),
                                  self.leasing.reload(lease).end)
 
     def test_lease_that_has_started_is_bound(self) -> None:
         """Its owner is told where the window is made all the same."""
-        (node,) = self.leasing.hosts()
-        lease = self.leasing.create(None, 3)
-        self.leasing.bind()
-        self.assertEqual({(node, 'leased')}, self.refused(1, 2, node))
+        lease = self.leasing.started(None, 3)
+        self.assertEqual({(self.node, 'leased')},
+                         self.refused(1, 2, self.node))
         self.heard.told.clear()
-        made = self.book(1, 2, node, force=True)
+        made = self.book(1, 2, self.node, force=True)
         self.assertEqual([(holdings.Kind.LEASE, leasing.at(3))], [
             (each.kind, each.until) for each in made.bound])
         self.assertEqual([('lease.update', lease.id, 'maintenance')], [
             (event, each.id, why) for event, each, why in self.heard.told])
         # It is over by then.
-        self.book(4, 5, node)
+        self.book(4, 5, self.node)
 
     def test_drained_node_is_had_as_long_after_the_lease(self) -> None:
         """And the lease cannot be extended into it."""
-        one, other = self.leasing.hosts(2)
-        lease = self.leasing.create(None, 3)
-        self.leasing.bind()
+        one, other = self.node, *self.leasing.hosts()
+        lease = self.leasing.started(None, 3)
         (node,) = self.leasing.nodes(lease)
         made = self.book(1, 2, one, other, drain=True)
         windows = {each.node_uuid: each for each in made.window.nodes}
@@ -233,7 +222,7 @@ class TestBooking(windows.MaintenanceTestCase):
 
     def test_reservation_and_its_renewal_end_before(self) -> None:
         """Of a node that is a host, and of one that is none."""
-        (host,) = self.leasing.hosts()
+        host = self.node
         (node,) = self.world.enrol()
         for uuid in (host, node):
             self.book(1, 2, uuid)
@@ -260,21 +249,20 @@ class TestBooking(windows.MaintenanceTestCase):
 
     def test_instance_without_a_lease_is_bound(self) -> None:
         """Nobody knows until when."""
-        (node,) = self.leasing.hosts()
-        self.ironic.deploy(node, world.new_uuid())
+        self.ironic.deploy(self.node, world.new_uuid())
         self.leasing.refresh()
-        self.assertEqual({(node, 'instance_bound')}, self.refused(1, 2, node))
-        self.book(1, 2, node, drain=True)
+        self.assertEqual({(self.node, 'instance_bound')},
+                         self.refused(1, 2, self.node))
+        self.book(1, 2, self.node, drain=True)
 
     def test_two_windows_of_a_node_do_not_overlap(self) -> None:
         """Whatever is forced."""
-        (node,) = self.leasing.hosts()
-        made = self.book(1, 2, node)
-        self.assertEqual({(node, 'maintenance')},
-                         self.refused(1.5, 3, node, force=True))
-        self.book(2, 3, node)
+        made = self.book(1, 2, self.node)
+        self.assertEqual({(self.node, 'maintenance')},
+                         self.refused(1.5, 3, self.node, force=True))
+        self.book(2, 3, self.node)
         find.end(self.engine, made.window.id)
-        self.book(1, 2, node)
+        self.book(1, 2, self.node)
 
     def test_class_and_properties_choose_nodes(self) -> None:
         """Hosts and other nodes alike."""
@@ -291,8 +279,7 @@ class TestBooking(windows.MaintenanceTestCase):
 
     def test_window_that_is_taken_back_leaves_nothing(self) -> None:
         """The node is free at once."""
-        (node,) = self.leasing.hosts()
-        made = self.book(1, 3, node)
+        made = self.book(1, 3, self.node)
         find.end(self.engine, made.window.id)
         find.end(self.engine, made.window.id)
         self.assertIs(node_window.State.OVER,
@@ -303,9 +290,8 @@ class TestBooking(windows.MaintenanceTestCase):
 
     def test_window_that_is_ended_early_shows_its_real_end(self) -> None:
         """One that has not started ends at its start: it never lasted."""
-        (node,) = self.leasing.hosts()
-        made = self.book(1, 3, node)
-        later = self.book(4, 6, node)
+        made = self.book(1, 3, self.node)
+        later = self.book(4, 6, self.node)
         self.at(2)
         find.end(self.engine, made.window.id)
         find.end(self.engine, later.window.id)
@@ -319,8 +305,7 @@ class TestBooking(windows.MaintenanceTestCase):
 
     def test_old_windows_are_forgotten(self) -> None:
         """With the leases of their time."""
-        (node,) = self.leasing.hosts()
-        made = self.book(1, 3, node)
+        made = self.book(1, 3, self.node)
         find.end(self.engine, made.window.id)
         self.at(4)
         find.purge(self.engine)
@@ -332,10 +317,9 @@ class TestBooking(windows.MaintenanceTestCase):
 
     def test_window_deleted_long_before_its_dates_is_forgotten(self) -> None:
         """It was over when it was deleted, and not in the year 2999."""
-        (node,) = self.leasing.hosts()
         years = 24 * 365 * 900
-        made = self.book(years, years + 1, node)
-        kept = self.book(years + 2, years + 3, node)
+        made = self.book(years, years + 1, self.node)
+        kept = self.book(years + 2, years + 3, self.node)
         self.at(2)
         find.end(self.engine, made.window.id)
         find.purge(self.engine)
@@ -359,8 +343,7 @@ class TestNotices(windows.MaintenanceTestCase):
     def test_owner_of_a_lease_that_has_started(self) -> None:
         """From when until when, and why; not the one whose lease moves."""
         self.leasing.hosts(2)
-        self.leasing.create(None, 3)
-        self.leasing.bind()
+        self.leasing.started(None, 3)
         lease = self.leasing.all()[0]
         (bound,) = self.leasing.nodes(lease)
         self.leasing.create(4, 5)
@@ -382,8 +365,7 @@ class TestNotices(windows.MaintenanceTestCase):
         That is booked, and told, before the lease is over.
         """
         self.leasing.hosts(1)
-        self.leasing.create(None, 3)
-        self.leasing.bind()
+        self.leasing.started(None, 3)
         lease = self.leasing.all()[0]
         (bound,) = self.leasing.nodes(lease)
         self.book(1, 2, bound, drain=True)
@@ -456,11 +438,9 @@ class TestAnyOrder(world.TestCase):
             else:
                 assert not made.cannot_move
         else:
-            try:
+            with contextlib.suppress(errors.LeaseRefused, errors.InvalidValue):
                 made = lease_create.create(there.engine, each)
                 promised[made.id] = made
-            except (errors.LeaseRefused, errors.InvalidValue):
-                pass
         after = {row['id']: row['node_uuid'] for row in there.rows()}
         assert all(after[ident] == node for ident, node in bound.items())
 

@@ -13,6 +13,8 @@
 """Nobody gets a node across a maintenance window of it."""
 
 
+import contextlib
+
 import hypothesis
 from hypothesis import strategies as st
 
@@ -62,10 +64,8 @@ class TestMovedForOthers(windows.MaintenanceTestCase):
         """The first one finds another node, and the next one does not."""
         gold, *others = (self.leasing.hosts(
             1, resource_class=name)[0] for name in ('gold', 'silver', 'tin'))
-        starts = self.leasing.create(1, 5, leasing.wish(
-            properties=leasing.of_class('gold')))
-        moves = self.leasing.create(2, 4, leasing.wish(
-            properties=leasing.of_class('tin')))
+        starts = self.leasing.create(1, 5, leasing.wish_of('gold'))
+        moves = self.leasing.create(2, 4, leasing.wish_of('tin'))
         self.assertEqual({gold}, self.leasing.nodes(starts))
         self.book(0.5, 3, gold, force=True)
         self._maintain(0.6)
@@ -99,18 +99,14 @@ class TestAnyOrder(windows.MaintenanceTestCase):
     def test_nobody_is_moved_across_a_window(self, asks, windows, steps):
         """What was planned across one when it came may stay so."""
         self.begin()
-        gold = leasing.wish(properties=leasing.of_class('gold'))
+        gold = leasing.wish_of('gold')
         nodes = self.leasing.hosts(2, resource_class='gold')
         for start, hours in asks:
-            try:
+            with contextlib.suppress(errors.LeaseRefused):
                 self.leasing.create(start, start + hours, gold)
-            except errors.LeaseRefused:
-                pass
         for number, start, hours in windows:
-            try:
+            with contextlib.suppress(errors.MaintenanceRefused):
                 self.book(start, start + hours, nodes[number], force=True)
-            except errors.MaintenanceRefused:
-                pass
         there = crossing(self.leasing)
         hour = 0.0
         for number, stays, passes in steps:
@@ -169,8 +165,7 @@ class TestBetweenPlanAndCommit(open_dates.TestCase):
 
     def test_extended(self):
         (node,) = self.leasing.hosts()
-        lease = self.leasing.create(None, 1)
-        self.leasing.bind()
+        lease = self.leasing.started(None, 1)
         self.window(node)
         self.assertRaises(errors.LeaseRefused, self.leasing.change, lease,
                           end=2)

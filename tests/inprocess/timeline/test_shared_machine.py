@@ -13,6 +13,8 @@
 """Leases, reservations and deploys on one timeline, in any order of events."""
 
 
+import contextlib
+
 import hypothesis
 from hypothesis import stateful
 from hypothesis import strategies as st
@@ -67,13 +69,9 @@ class Timeline(stateful.RuleBasedStateMachine):
     def hour(self):
         return (self.world.clock.now - world.NOON).total_seconds() / HOUR
 
-    def snapshot(self):
-        return self.engine.snapshots.snapshot(self.engine.database,
-                                          self.world.clock.now)
-
     def possible(self, node, seconds):
         """Tell whether all leases could be kept if a node were taken."""
-        snapshot = self.snapshot()
+        snapshot = self.leasing.snapshot()
         now = instants.instant(snapshot.now)
         end = (host_states.ALWAYS[1] if seconds is None
                else now + seconds * instants.SECOND)
@@ -102,13 +100,11 @@ class Timeline(stateful.RuleBasedStateMachine):
     def create(self, window):
         after, hours, count, gold = window
         start = None if not after else self.hour + after
-        try:
+        with contextlib.suppress(errors.LeaseRefused):
             self.leases.append(self.leasing.create(
                 start, self.hour + after + hours,
                 leasing.wish(count, properties=(
                     leasing.of_class('gold') if gold else ''))))
-        except errors.LeaseRefused:
-            pass
 
     @stateful.precondition(lambda self: self.leases)
     @stateful.rule(number=numbers)
@@ -120,13 +116,11 @@ class Timeline(stateful.RuleBasedStateMachine):
     @stateful.rule(number=numbers, more=st.sampled_from((-1, 1, 3)))
     def extend(self, number, more):
         lease = self.leases[number % len(self.leases)]
-        try:
+        with contextlib.suppress(errors.LeaseRefused, errors.LeaseFrozen,
+                                 errors.InvalidValue):
             self.leasing.change(lease, end=(
                 self.leasing.reload(lease).end - world.NOON
             ).total_seconds() / HOUR + more)
-        except (errors.LeaseRefused, errors.LeaseFrozen,
-                errors.InvalidValue):
-            pass
 
     @stateful.precondition(lambda self: self.leases)
     @stateful.rule(number=numbers)
@@ -185,29 +179,24 @@ class Timeline(stateful.RuleBasedStateMachine):
 
     @stateful.rule(hours=times)
     def reserve_by_class(self, hours):
-        try:
+        with contextlib.suppress(errors.NoNodeAvailable):
             self.held.append(self.world.reserve(resource_class='gold',
                                                 ttl=hours * HOUR))
-        except errors.NoNodeAvailable:
-            pass
 
     @stateful.precondition(lambda self: self.held)
     @stateful.rule(number=numbers, hours=times)
     def renew(self, number, hours):
         held = self.held[number % len(self.held)]
-        try:
+        with contextlib.suppress(errors.ReservationNotFound,
+                                 errors.ExtensionRefused):
             renew.renew(self.engine, held.uuid, ttl=hours * HOUR)
-        except (errors.ReservationNotFound, errors.ExtensionRefused):
-            pass
 
     @stateful.precondition(lambda self: self.held)
     @stateful.rule(number=numbers)
     def release(self, number):
         held = self.held.pop(number % len(self.held))
-        try:
+        with contextlib.suppress(errors.ReservationNotFound):
             release.release(self.engine, held.uuid)
-        except errors.ReservationNotFound:
-            pass
 
     @stateful.precondition(lambda self: self.promised())
     @stateful.rule(index=indexes, accepted=st.sampled_from((
@@ -261,8 +250,7 @@ class Timeline(stateful.RuleBasedStateMachine):
             self.world.ironic.deploy(node, world.new_uuid())
             if stranger is not None:
                 self.strangers.add(node)
-        admission.close(self.engine, opened, accepted,
-                        self.world.shown(node))
+        admission.close(self.engine, opened, accepted, self.world.shown(node))
 
     @stateful.rule()
     def undeploy(self):

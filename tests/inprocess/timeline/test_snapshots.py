@@ -119,4 +119,3 @@ class TestSnapshots(timelines.TestCase):
                 generations(False)
                 self.assertEqual({**now, **here.raised(), **there.raised()},
                                  generations(True))
-        self.assert_sound()
