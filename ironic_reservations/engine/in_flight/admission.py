@@ -418,12 +418,9 @@ def accept(engine: Engine, admitted: InFlightRequest) -> bool:
     :returns: ``False`` if the node was no longer kept for it.
     :raises DatabaseUnavailable: then the reconciler finds out the outcome.
     """
-    def attempt() -> bool:
-        with engine.database.write() as connection:
-            return db_in_flight.mark(connection, admitted.token,
-                                     admitted.node_uuid,
-                                     in_flight.State.ACCEPTED)
-    return retry.until_committed(attempt)
+    return retry.write(engine, lambda connection: db_in_flight.mark(
+        connection, admitted.token, admitted.node_uuid,
+        in_flight.State.ACCEPTED))
 
 
 def close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
