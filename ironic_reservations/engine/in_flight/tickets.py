@@ -103,18 +103,17 @@ def send(engine: Engine, ticket: Ticket,
 
 
 def _void(engine: Engine, ticket: Ticket) -> bool:
-    def attempt() -> bool:
-        with engine.database.write() as connection:
-            return db_in_flight.void_ticket(connection, ticket.token)
+    def write() -> bool:
+        return retry.write(engine, lambda connection: db_in_flight.void_ticket(
+            connection, ticket.token))
     try:
-        return retry.until_committed(attempt)
+        return write()
     except (errors.DatabaseUnavailable, errors.Contention) as exc:
         LOG.info('The ticket for node %s could not be closed; it is tried '
                  'again every few seconds until it ends by itself: %s',
                  ticket.node_uuid, exc)
         engine.pending_outcomes.keep_for_later(
-            engine.timer() + float(engine.conf.guard.in_flight_timeout),
-            attempt)
+            engine.timer() + float(engine.conf.guard.in_flight_timeout), write)
         return False
 
 
