@@ -104,7 +104,7 @@ def next_step(context: lease_context.Context, booking: leases.NodeBooking,
                 step = handover_steps.next_step(view, node, handover, now,
                                                 failed)
     if step.phase not in (None, handover.phase):
-        _write(context.engine, handover, dataclasses.replace(
+        acted.update(context.engine, handover, dataclasses.replace(
             handover, phase=step.phase))
     return step
 
@@ -127,7 +127,7 @@ def _put_back(context: lease_context.Context, booking: leases.NodeBooking,
         if each.cleared is not None:
             before, handover = handover, dataclasses.replace(
                 handover, acts=handover.acts - {each.cleared})
-            _write(context.engine, before, handover)
+            acted.update(context.engine, before, handover)
     if refused:
         raise next((exc for exc in refused if isinstance(exc, _Locked)),
                    refused[0])
@@ -156,9 +156,3 @@ def _send(context: lease_context.Context, booking: leases.NodeBooking,
                 raise
         else:
             return
-
-
-def _write(engine: Engine, before: handovers.Handover,
-           after: handovers.Handover) -> None:
-    with engine.database.write() as connection:
-        db_handovers.update(connection, before, after)

@@ -387,6 +387,12 @@ class TestSoon(_Case):
                    if each['type'] == 'lease.before_start'
                    and each['data']['lease_id'] == loose.id))
 
+    def test_start_that_passed_while_the_process_stood_still_has_none(self):
+        self.at(2.5)
+        self.world.before_next_write(lambda: self.at(3.5))
+        before_start.write(self.engine)
+        self.assertEqual([], self.outbox())
+
     def test_one_that_is_no_more_is_not_told_of(self):
         self.leasing.end(self.made)
         self.assertEqual(['ended'], self._told(2))
