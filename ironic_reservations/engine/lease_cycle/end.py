@@ -289,7 +289,7 @@ def _next(context: lease_context.Context, booking: leases.NodeBooking,
     if handover is None:
         if not options.clean_unused:
             return view
-        handover = lease_handover.begin(context.engine, booking)
+        handover = lease_handover.begin(context, booking)
         found.begun.append(booking)
     return lease_handover.next_step(context, booking, node, handover, view)
 
