@@ -214,9 +214,9 @@ def reclaim(context: lease_context.Context,
         lease_context.sentence(found.waits), statements=[
             # The mirror may show the nodes as they were a moment ago.
             functools.partial(
-                db_nodes.update_facts, nodes=[dataclasses.replace(
-                    node, enrolled_at=known[node.uuid].enrolled_at)
-                    for node in found.free if node.uuid in known], now=now),
+                db_nodes.update_facts, nodes=[
+                    node for node in found.free if node.uuid in known],
+                now=now),
             functools.partial(db_handovers.delete, bookings=[
                 booking for booking in found.gone
                 if booking.node_uuid in handed or booking in found.begun]),
