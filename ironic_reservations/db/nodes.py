@@ -341,17 +341,25 @@ def insert_traits(connection: sa.Connection,
 
 def update_facts(connection: sa.Connection,
                  nodes: Collection[mirrored_node.Node],
-                 now: datetime.datetime) -> None:
+                 now: datetime.datetime, replaced: bool = False) -> None:
     """Write the facts that Ironic returned of nodes to the mirror.
 
     :param now: the time of the query; newer data is not overwritten.
+    :param replaced: whether the nodes were enrolled again; otherwise, a known
+        time of enrolment stays, so that the next poll detects that.
     """
-    # UPDATE nodes SET observed_at = ?, revision = revision + ?, name = ?, ...
+    # UPDATE nodes SET observed_at = ?, revision = revision + ?, name = ?, ...,
+    #     enrolled_at = coalesce(enrolled_at, ?)
     #   WHERE uuid = ? AND observed_at <= ?
     if not nodes:
         return
     changes.insert(connection, {node.uuid: None for node in nodes})
-    values = {key: sa.bindparam('v_' + key) for key in _FACTS}
+    values: dict[str, sa.ColumnElement[Any]] = {
+        key: sa.bindparam('v_' + key) for key in _FACTS}
+    if not replaced:
+        values['enrolled_at'] = sa.func.coalesce(
+            _n.enrolled_at, sa.bindparam('v_enrolled_at',
+                                         type_=_n.enrolled_at.type))
     connection.execute(
         sa.update(tables.nodes)
         .where(_n.uuid == sa.bindparam('k_uuid'),

@@ -293,7 +293,7 @@ def _write_another(engine: Engine, old: mirrored_node.Node,
             statements=[
                 functools.partial(db_bookings.update_lessees, lessees=there),
                 functools.partial(db_nodes.update_facts, nodes=[node],
-                                  now=asked_at),
+                                  now=asked_at, replaced=True),
                 functools.partial(db_lease_work.wake, node_uuids=(old.uuid,),
                                   now=now)])):
         LOG.debug('The bookings of node %s have changed meanwhile; the next '
