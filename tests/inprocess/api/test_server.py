@@ -15,6 +15,7 @@
 import contextlib
 import json
 import pathlib
+import signal
 import socket
 import sqlite3
 import time
@@ -95,6 +96,11 @@ class TestOwnServer(ServerCase):
             'instance_uuid': uuid, 'node_uuid': [uuid]})
         self.assertEqual((503, 'service.ironic_unavailable'),
                          (status, body['errors'][0]['code']))
+        process.process.send_signal(signal.SIGHUP)
+        process.wait_until(
+            lambda: 'SIGHUP has no effect' in self._said(), _WITHIN)
+        self.assertEqual((200, {'reservations': []}),
+                         self._get(f'{url}/v1/reservations'))
         process.process.terminate()
         self.assertEqual(0, process.process.wait(_WITHIN), self._said())
 
@@ -112,7 +118,8 @@ class TestOwnServer(ServerCase):
     def test_port_that_is_taken(self) -> None:
         with socket.create_server(('127.0.0.1', 0)) as taken:
             port = str(taken.getsockname()[1])
-            self._assert_ends_with(port, '--port', port)
+            self._assert_ends_with(
+                f'cannot listen on 127.0.0.1, port {port}: ', '--port', port)
 
     def test_port_to_share_that_is_not_named(self) -> None:
         with self.conf.open('a') as file:
