@@ -81,7 +81,12 @@ def load(args: Sequence[str] = (),
     values.check(conf)
     leases.check(conf)
     if with_logging:
-        log.setup(conf, PROJECT)
+        try:
+            log.setup(conf, PROJECT)
+        except (OSError, log.LogConfigError) as exc:
+            raise cfg.ConfigFileValueError(
+                f'The log cannot be written: {exc}. Check log_dir, log_file '
+                'and log_config_append in [DEFAULT].') from exc
     for sentence in ignored.variables(conf):
         warn(sentence)
     return conf
