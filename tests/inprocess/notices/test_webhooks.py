@@ -19,8 +19,6 @@ import time
 from unittest import mock
 from wsgiref import util
 
-import fixtures
-
 from ironic_reservations import errors
 from ironic_reservations.api.middleware import metrics
 from ironic_reservations.clouds import ironic
@@ -235,8 +233,7 @@ class TestOutbox(_Case):
             if notice.id == poisoned:
                 raise FileNotFoundError('no template')
             return real(conf, notice)
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.features.notices.notice_text.line', line))
+        self.patch(notice_text, 'line', line)
         self.world.clock.advance(1)
         self._write(occurrence='another')
         self.assertEqual(1, self.deliver())
