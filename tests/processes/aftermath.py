@@ -51,7 +51,7 @@ _LOOKS_ON = 85.0
 _STARTING = 65.0
 #: How many it takes to get into the way of one another.
 _HOLDERS = 2
-#: For how long, in seconds, a write stands still, less than its time limit, and
+#: For how long, in seconds, a write stands still, less than its time limit;
 #: how often one tries that; and how late an answer comes to a process.
 _STANDS_STILL = 4.5
 _TRIES = 3
