@@ -182,8 +182,10 @@ def get(engine: Engine, host_id: int) -> leases.Host:
 
 
 def _unknown(ident: int | str) -> errors.HostNotFound:
+    # A path may contain control characters, and any number of characters.
     return errors.HostNotFound(
-        f'There is no host {ident}. "GET /v1/os-hosts" lists the hosts.')
+        f'There is no host {ascii(ident)[:80]}. "GET /v1/os-hosts" lists the '
+        'hosts.')
 
 
 def find(engine: Engine, ident: str) -> leases.Host:

@@ -14,15 +14,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import functools
 
 from ironic_reservations import errors
-from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import change
 from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.features.maintenance import values
@@ -46,8 +45,8 @@ def get(engine: Engine, ident: str) -> values.Window:
         found = db_maintenance.read(connection, (ident,))
     if not found:
         raise errors.MaintenanceNotFound(
-            f'There is no maintenance window {ident}. "GET /v1/maintenances" '
-            'lists the windows.')
+            f'There is no maintenance window {ascii(ident)[:80]}. "GET '
+            '/v1/maintenances" lists the windows.')
     return found[0]
 
 
@@ -88,6 +87,5 @@ def purge(engine: Engine) -> None:
         over = db_maintenance.read_forgettable(connection, before, _BATCH)
     if over:
         # After a conflict, the next call deletes them.
-        with contextlib.suppress(db_connection.Conflict):
-            with engine.database.write() as connection:
-                db_maintenance.delete_many(connection, over, before)
+        retry.write_once(engine, lambda connection: db_maintenance.delete_many(
+            connection, over, before))

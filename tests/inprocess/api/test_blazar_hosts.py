@@ -43,6 +43,25 @@ class HostsCase(asking.AskingCase):
             'nodes']] if status == 201 else answer
 
 
+class TestUnknownPath(HostsCase):
+    """The answer names what the path asked for, in printable ASCII."""
+
+    def test_control_characters_and_long_names_are_not_repeated(self) -> None:
+        for method, kind, body in (
+                ('GET', 'os-hosts', None), ('PUT', 'os-hosts', {'rack': 'r'}),
+                ('DELETE', 'os-hosts', None), ('GET', 'maintenances', None),
+                ('DELETE', 'maintenances', None)):
+            for ident, shown in (('a%0a%1b%5b31m', r"'a\n\x1b[31m'"),
+                                 ('q' * 3000, 'q' * 60)):
+                with self.subTest(f'{method} {kind} {ident[:20]}'):
+                    answer = self.ask(method, f'/v1/{kind}/{ident}', 404,
+                                      body, version=world.LATEST)
+                    text, = (each['detail'] for each in answer['errors'])
+                    self.assertIn(shown, text)
+                    self.assertTrue(text.isprintable())
+                    self.assertLess(len(text), 200)
+
+
 class TestName(HostsCase):
     """Nova's name of a bare-metal host is the UUID of its node."""
 

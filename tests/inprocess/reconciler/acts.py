@@ -28,7 +28,7 @@ class TestCase(leases.TestCase):
     def handover(self):
         """Return what is written down of the acts."""
         with self.engine.database.read() as connection:
-            return db_handovers.read(connection, (self.node,)).get(self.node)
+            return db_handovers.read_one(connection, self.node)
 
     def write(self, *acts, within=0):
         """Write acts down that the guard lets through."""
