@@ -39,6 +39,8 @@ OLGA = {'username': 'olga', 'password': 'secret:1'}
 class HttpBasicTest(base.TestCase):
     """The users in the file, and the duration of their sessions."""
 
+    user = OLGA
+
     def serve(self) -> world.World:
         served = self.useFixture(on_its_own.WithUsers(
             {'olga': 'secret:1', 'ünal': 'päss', 'olga2': 'other'}))
@@ -48,21 +50,6 @@ class HttpBasicTest(base.TestCase):
     def write_users(self, **users: str) -> None:
         """Write the file of users."""
         self.users.write_text(on_its_own.passwords(**users))
-
-    def sign_in(self, who: dict[str, str] = OLGA) -> world.Answer:
-        """Sign in."""
-        return self.browser.send('POST', base.SESSION, who)
-
-    def assert_ended(self) -> None:
-        """Check that there is no session, neither in the page nor in the API.
-        """
-        asked = self.browser.send('GET', base.LEASES)
-        self.check(asked, 401, 'identity.session_ended')
-        self.assertNotIn('WWW-Authenticate', asked.headers)
-        shown = self.browser.send('GET', base.SESSION)
-        self.assertEqual(
-            (200, False, None),
-            (shown.status, shown.json['signed_in'], shown.json['csrf']))
 
     def test_who_is_in_the_file(self) -> None:
         """A user in the file signs in, and uses the API with the session."""

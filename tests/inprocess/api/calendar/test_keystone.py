@@ -29,24 +29,12 @@ class KeystoneTest(base.TestCase):
     """Users with tokens, and the duration of their sessions."""
 
     strategy = 'keystone'
+    user = ANNA
 
     def serve(self) -> world.World:
         self.keystone = self.useFixture(small_keystone.SmallKeystone())
         self.options = {'file': on_its_own.keystone_at(self.keystone.url)}
         return super().serve()
-
-    def sign_in(self, who: dict[str, str] = ANNA) -> world.Answer:
-        """Sign in."""
-        return self.browser.send('POST', base.SESSION, who)
-
-    def assert_ended(self) -> None:
-        """Check that there is no session."""
-        answer = self.browser.send('GET', base.LEASES)
-        self.check(answer, 401, 'identity.session_ended')
-        self.assertNotIn('WWW-Authenticate', answer.headers)
-        shown = self.browser.send('GET', base.SESSION)
-        self.assertEqual((200, False),
-                         (shown.status, shown.json['signed_in']))
 
     def test_with_a_password(self) -> None:
         """The cookie is a token of a project that no script can read."""
