@@ -276,8 +276,7 @@ class TestService(_Case):
         self.deliver()
         self.at(24 * 29.9)
         outbox.clean_up(self.world.engine)
-        self.assertEqual([None] * 2,
-                         [row['outcome'] for row in self.outbox()])
+        self.assertEqual([None] * 2, self.outcomes())
         self.leasing.change(self.made, end=24 * 61)
         self.at(24 * 30.1)
         outbox.clean_up(self.world.engine)
@@ -390,8 +389,7 @@ class TestService(_Case):
         self.service.act = meanwhile
         self.assert_told((1, 'granted'), (1, 'granted'), (2, 'changed'))
         self.assertEqual(2, len(set(self.service.ids)))
-        self.assertEqual({'delivered'},
-                         {row['outcome'] for row in self.outbox()})
+        self.assertEqual({'delivered'}, {*self.outcomes()})
 
     def test_died_before_it_marked(self):
         with mock.patch('ironic_reservations.db.outbox.finish',
