@@ -43,9 +43,7 @@ class TestAskedForAState(guarded.TestCase):
     def ask(self, target: str, token: str = 'owner',
             proof: str | None = None) -> wsgi.Answer:
         """Request a provision state."""
-        return self.guard.provision(guarded.environ(
-            'PUT', f'/v1/nodes/{self.node}/states/provision',
-            {'target': target}, proof, token), self.node)
+        return self.provision(target, proof, token=token)
 
     def refused(self, target: str, token: str = 'owner') -> None:
         """Check that the request is refused because of a holder."""
