@@ -130,15 +130,13 @@ class TestAskedForAState(guarded.TestCase):
             return kept
         with mock.patch.object(protect, 'keep', keep):
             self.assertRaises(errors.HandedOverLate, self.ask, 'deleted')
-        self.assertEqual(([], []), (self.ironic.done,
-                                    self.world.in_flight()))
+        self.assertEqual(([], []), (self.ironic.done, self.world.in_flight()))
 
     def test_database_is_down(self) -> None:
         """An administrator is let through, and nobody else."""
         with mock.patch.object(protect, 'keep', side_effect=(
                 errors.DatabaseUnavailable('down'))):
-            self.assertRaises(errors.DatabaseUnavailable, self.ask,
-                              'deleted')
+            self.assertRaises(errors.DatabaseUnavailable, self.ask, 'deleted')
             self.assertEqual(400, self._passed('deleted', guarded.SYSTEM))
             self.assertEqual(400, self._passed('provide'))
 

@@ -39,12 +39,10 @@ class RefusedTestCase(guarded.TestCase):
 
     def assert_refused(self, ask: Any, *how: Any) -> None:
         # Until earlier failures are forgotten.
-        self.world.clock.advance(
-            failed_attempts.BURST * failed_attempts.PAUSE)
+        self.world.clock.advance(failed_attempts.BURST * failed_attempts.PAUSE)
         # NOTE: Ironic answers a wrong version with 406, before the policy.
         for status in (403, 404, 406):
-            self.ironic.answers = {'PUT': [status] * 3,
-                                   'PATCH': [status] * 3}
+            self.ironic.answers = {'PUT': [status] * 3, 'PATCH': [status] * 3}
             try:
                 answered = ask(*how).status
             except resolve.RefusedByIronic as refusal:

@@ -477,8 +477,7 @@ class TestMetrics(_Case):
         self.tell(made, notices.Kind.STARTED)
         first, second = (row['id'] for row in self.outbox())
         with self.engine.database.write() as connection:
-            connection.execute(tables.outbox.update().values(
-                channel='pigeon'))
+            connection.execute(tables.outbox.update().values(channel='pigeon'))
             connection.execute(tables.outbox.update().where(
                 tables.outbox.c.id == second).values(
                     due_at=None, outcome='given_up'))

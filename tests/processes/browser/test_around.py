@@ -409,8 +409,7 @@ class AroundTestCase(base.BrowserCase):
         there = self.page.locator('.summary time').first
         # NOTE: not from the clock, whose minute may be over by now.
         start = datetime.datetime.fromisoformat(lease['start_date'])
-        expect(there).to_have_attribute(
-            'title', f'{start:%Y-%m-%d %H:%M} UTC')
+        expect(there).to_have_attribute('title', f'{start:%Y-%m-%d %H:%M} UTC')
         zone = self.page.evaluate('-new Date().getTimezoneOffset() / 60')
         self.assertIn(f'{(start.hour + int(zone)) % 24:02}:{start.minute:02}',
                       there.inner_text())

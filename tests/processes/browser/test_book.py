@@ -90,8 +90,7 @@ class BookTestCase(base.BrowserCase):
         self.open_days()
         self.drag('gold', 10, 16)
         expect(self.verdict).to_contain_text('In the way')
-        expect(self.verdict).to_contain_text(
-            '3 hosts of your lease taken: ')
+        expect(self.verdict).to_contain_text('3 hosts of your lease taken: ')
         expect(self.page.locator('.booking button[type=submit]')
                ).to_be_disabled()
         self.check_accessible()

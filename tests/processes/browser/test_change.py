@@ -61,8 +61,7 @@ class ChangeTestCase(base.BrowserCase):
         with self.answer_to('PUT') as sent:
             self.drag_edge(host, 12, 20)
             self.says('#notice', 'possible; it keeps its hosts')
-            self.assertThat(self.hours_of('training'),
-                            matchers.LessThan(12.1))
+            self.assertThat(self.hours_of('training'), matchers.LessThan(12.1))
             self.page.mouse.up()
         self.assertEqual(200, sent.value.status)
         self.assertThat(self.hours_of('training'), matchers.GreaterThan(18))
@@ -146,8 +145,7 @@ class ChangeTestCase(base.BrowserCase):
         page = self.page.locator('#panel')
         expect(page).to_contain_text('ends in')
         host = re.compile(f'^{re.escape(self.host_of(lease))} ')
-        expect(page.get_by_role('row', name=host)
-               ).to_contain_text('available')
+        expect(page.get_by_role('row', name=host)).to_contain_text('available')
         expect(page).to_contain_text('end is near')
         expect(page).to_contain_text('baremetal reservation deploy')
         self.assertNotIn(proof, page.inner_text())
@@ -351,8 +349,7 @@ class ChangeTestCase(base.BrowserCase):
             self.assertEqual(
                 (fixed, lease['start_date'], lease['end_date']),
                 (found['fixed'], found['start_date'], found['end_date']))
-            self.page.get_by_role('button', name='Change times').press(
-                'Enter')
+            self.page.get_by_role('button', name='Change times').press('Enter')
             expect(choice).to_have_value('fixed' if fixed else 'open')
 
     def test_lease_starts_while_its_times_are_changed(self):
@@ -374,8 +371,7 @@ class ChangeTestCase(base.BrowserCase):
         expect(summary).to_contain_text('active')
         self.check_accessible()
         self.press('Cancel')
-        expect(self.page.get_by_role('button', name='End now')
-               ).to_be_visible()
+        expect(self.page.get_by_role('button', name='End now')).to_be_visible()
 
     def test_deleted_after_a_question(self):
         self.shown(2, 12)

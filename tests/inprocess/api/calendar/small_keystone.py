@@ -80,8 +80,7 @@ class SmallKeystone(fixtures.Fixture):
         if self.silent:
             self._go_on.wait()
         if self.fails is not None:
-            return wsgi.Answer(*self.fails, self.failure).send(
-                start_response)
+            return wsgi.Answer(*self.fails, self.failure).send(start_response)
         path = environ['PATH_INFO']
         if path == '/v3/role_assignments':
             return _json(200, {'role_assignments': [

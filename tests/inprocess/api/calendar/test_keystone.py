@@ -48,8 +48,7 @@ class KeystoneTest(base.TestCase):
         self.assertIsNotNone(answer.json['expires_at'])
         self.assertIn(self.browser.cookie, self.keystone.tokens.tokens)
         self.assertNotIn(self.browser.cookie.encode(), answer.body)
-        self.assertIn('; HttpOnly; SameSite=Strict',
-                      self.browser.set_cookie)
+        self.assertIn('; HttpOnly; SameSite=Strict', self.browser.set_cookie)
         self.assertEqual(200, self.browser.send('GET', base.LEASES).status)
         limits = self.browser.send('GET', f'{base.HOME}api/v1/limits')
         self.assertEqual('id-of-red', limits.json['limits']['project_id'])
@@ -75,8 +74,7 @@ class KeystoneTest(base.TestCase):
         first = self.browser.csrf
         self.sign_in()
         self.assertNotEqual(first, self.browser.csrf)
-        answer = self.browser.send('POST', base.LEASES, {},
-                                   x_csrf_token=first)
+        answer = self.browser.send('POST', base.LEASES, {}, x_csrf_token=first)
         self.check(answer, 403, 'identity.csrf_token_invalid')
         answer = self.browser.send('POST', base.LEASES, {})
         self.assertEqual(400, answer.status)
@@ -134,8 +132,7 @@ class KeystoneTest(base.TestCase):
         refused = self.browser.send('DELETE', base.SESSION, x_csrf_token='')
         self.assertEqual(403, refused.status)
         self.assertIn(copy, self.keystone.tokens.tokens)
-        self.assertEqual(204,
-                         self.browser.send('DELETE', base.SESSION).status)
+        self.assertEqual(204, self.browser.send('DELETE', base.SESSION).status)
         self.assertNotIn(copy, self.keystone.tokens.tokens)
         self.browser.cookie = copy
         self.assert_ended()
