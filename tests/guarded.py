@@ -209,9 +209,11 @@ class TestCase(world.TestCase):
     """A guard, and whoever sends it requests.
 
     :cvar options: of the configuration.
+    :cvar token: of whoever sends the requests.
     """
 
     options: dict[str, Any] = {}
+    token: str | None = None
 
     def setUp(self) -> None:
         super().setUp()
@@ -234,16 +236,23 @@ class TestCase(world.TestCase):
     def deploy(self, proof: str | None = None,
                guard: acts.Acts | None = None) -> wsgi.Answer:
         """Deploy the node."""
+        return self.provision('active', proof, guard=guard)
+
+    def provision(self, target: str, proof: str | None = None, *,
+                  node: str | None = None, token: str | None = None,
+                  guard: acts.Acts | None = None, **more: Any) -> wsgi.Answer:
+        """Request a provision state; by default, of the node."""
+        node = node or self.node
         return (guard or self.guard).provision(environ(
-            'PUT', f'/v1/nodes/{self.node}/states/provision',
-            {'target': 'active'}, proof), self.node)
+            'PUT', f'/v1/nodes/{node}/states/provision',
+            {'target': target, **more}, proof, token or self.token), node)
 
     def bind(self, instance: str, proof: str | None = None) -> wsgi.Answer:
         """Write an instance on the node."""
         return self.guard.patch(environ(
             'PATCH', f'/v1/nodes/{self.node}',
             [{'op': 'add', 'path': '/instance_uuid', 'value': instance}],
-            proof), self.node)
+            proof, self.token), self.node)
 
     def allocate(self, uuid: str) -> wsgi.Answer:
         """Create an allocation of the class of the node."""

@@ -97,8 +97,7 @@ class FuzzCase(testtools.TestCase):
         except failures.FailureGroup as found_wrong:
             # NOTE: this group of errors is not an Exception, and would end the
             # whole run.
-            self.fail('\n'.join(str(each) for each
-                                in found_wrong.exceptions))
+            self.fail('\n'.join(str(each) for each in found_wrong.exceptions))
 
     def aim(self, case: Any, node: str) -> None:
         """Let a request name an existing object."""

@@ -52,8 +52,7 @@ class TestAudit(asking.AskingCase):
             format='%(message)s'))
 
     def _events(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in
-                self.logged.output.splitlines()]
+        return [json.loads(line) for line in self.logged.output.splitlines()]
 
     def _told(self, *keys: str) -> list[tuple[Any, ...]]:
         """Return values of the events by keys such as ``reason.reasonCode``.

@@ -373,8 +373,7 @@ class TestSpellings(testtools.TestCase):
 
     def test_limit_beyond_all_bounds_is_the_greatest(self) -> None:
         """A limit above the operator's becomes the operator's."""
-        answer = world.request(self.world, 'GET',
-                               f'{PATH}?limit=' + '9' * 40)
+        answer = world.request(self.world, 'GET', f'{PATH}?limit=' + '9' * 40)
         self.assertEqual(200, answer.status)
 
     def test_charset_utf_8_is_taken(self) -> None:

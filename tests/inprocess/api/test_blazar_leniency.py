@@ -242,8 +242,7 @@ class TestDates(LenientCase):
         """A zone may have a colon or none, or hours only."""
         for zone in ('+01:00', '+0100', '+01'):
             lease = self.made(start_date=f'2050-01-01T11:00:00{zone}')
-            self.assertEqual('2050-01-01T10:00:00.000000',
-                             lease['start_date'])
+            self.assertEqual('2050-01-01T10:00:00.000000', lease['start_date'])
             self.send('DELETE', f'/v1/leases/{lease["id"]}', 204)
 
     def test_zones_that_are_none(self) -> None:

@@ -240,8 +240,7 @@ class TestCalendar(asking.AskingCase):
     def test_not_to_be_kept_for_others(self) -> None:
         """Caches may not share it, and ask each time."""
         answer = self.send('GET', _WEEK)
-        self.assertEqual('private, no-cache',
-                         answer.headers['Cache-Control'])
+        self.assertEqual('private, no-cache', answer.headers['Cache-Control'])
 
     def test_older_versions_have_nothing_there(self) -> None:
         """The path is not found, as before."""

@@ -149,8 +149,7 @@ class NoauthFeedTest(asking.AskingCase):
         self.assertEqual(['created_at'], list(
             self.ask('GET', TOKEN)['calendar_token']))
         with self.served.engine.database.read() as connection:
-            row = connection.execute(sa.select(
-                tables.calendar_tokens)).one()
+            row = connection.execute(sa.select(tables.calendar_tokens)).one()
         self.assertNotIn(token, str(row))
         self.assertEqual(hashlib.sha256(token.encode()).hexdigest(),
                          row.digest)

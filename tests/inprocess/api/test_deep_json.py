@@ -42,6 +42,5 @@ class TestDeepJson(testtools.TestCase):
                          lines)
         deep = [line for line in lines[:-1] if ' 980 ' in line]
         self.assertTrue(deep)
-        self.assertEqual([], [line for line in deep
-                              if line.endswith(' 200')])
+        self.assertEqual([], [line for line in deep if line.endswith(' 200')])
         self.assertIn('deepest 409', lines)

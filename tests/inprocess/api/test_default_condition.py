@@ -51,8 +51,7 @@ class TestDefault(asking.AskingCase):
     def made(self, status: int = 201, **what: Any) -> Any:
         """Ask for a lease with one reservation."""
         wish = {**asking.hosts()[0], **what}
-        return self.book('01 10', '02 10', status=status,
-                         reservations=[wish])
+        return self.book('01 10', '02 10', status=status, reservations=[wish])
 
     def test_lease_that_has_no_condition(self) -> None:
         """The lease gets the operator's condition, even on a private property.
@@ -126,6 +125,5 @@ class TestOption(testtools.TestCase):
                 leases__default_resource_properties=text)
             refused = self.assertRaises(cfg.ConfigFileValueError,
                                         default_condition.check, conf)
-            self.assertIn('[leases] default_resource_properties',
-                          str(refused))
+            self.assertIn('[leases] default_resource_properties', str(refused))
             self.assertIn(said, str(refused))

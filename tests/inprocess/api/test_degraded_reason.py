@@ -15,8 +15,7 @@
 from ironic_reservations.engine.lease_cycle import health
 from tests.inprocess.api import asking
 
-_OTHERS = ('reservation 1.0', asking.since(5),
-           'reservation latest', None)
+_OTHERS = ('reservation 1.0', asking.since(5), 'reservation latest', None)
 
 
 class TestReason(asking.AskingCase):
@@ -44,8 +43,7 @@ class TestReason(asking.AskingCase):
             self.ask('GET', self.path)['lease'],
             self.ask('GET', '/v1/leases')['leases'][0],
             self.ask('PUT', self.path, 200, {})['lease']]
-        told, = {(each['degraded'], each['degraded_reason'])
-                 for each in shown}
+        told, = {(each['degraded'], each['degraded_reason']) for each in shown}
         return told
 
     def test_reason_comes_and_goes_with_what_is_wrong(self) -> None:

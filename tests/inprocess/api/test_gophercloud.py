@@ -29,8 +29,7 @@ from tests.inprocess.api import blazar_client
 _STORY = pathlib.Path(__file__).parent / 'gophercloud.yaml'
 
 #: Times of events and of rows, without a zone.
-_INSTANT = re.compile(
-    r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?', re.ASCII)
+_INSTANT = re.compile(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?', re.ASCII)
 _WRITTEN = re.compile(r'\d{4}-\d\d-\d\d \d\d:\d\d:\d\d', re.ASCII)
 
 _EVENT = {'id': str, 'lease_id': str, 'status': str, 'event_type': str,

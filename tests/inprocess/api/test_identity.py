@@ -179,8 +179,7 @@ class TestKeystone(testtools.TestCase):
                 world.request(self.served, 'PATCH', path, renewal,
                               **who).status)
             self.assertEqual((shown, renewed), got, (project, roles))
-            page = world.request(self.served, 'GET', f'{PATH}?limit=1',
-                                 **who)
+            page = world.request(self.served, 'GET', f'{PATH}?limit=1', **who)
             self.assertEqual(
                 listed, len(page.json['reservations'])
                 if page.status == 200 else page.status, (project, roles))

@@ -70,8 +70,7 @@ def _gone_after(commits: int) -> Iterator[mock.Mock]:
 
 class TestLostAfterCommit(asking.AskingCase):
 
-    options = {'leases__owner_notice': 30 * 86400,
-               'leases__cleaning_time': 60}
+    options = {'leases__owner_notice': 30 * 86400, 'leases__cleaning_time': 60}
     version = 'reservation 1.0, baremetal-reservation latest'
 
     def setUp(self) -> None:
@@ -86,8 +85,7 @@ class TestLostAfterCommit(asking.AskingCase):
             resource_class='gold', owner=_OWNER['x_project_id']).uuid
 
     def _made(self, who: dict[str, str], path: str, document: Any) -> Any:
-        return next(iter(
-            self.ask('POST', path, 201, document, who).values()))
+        return next(iter(self.ask('POST', path, 201, document, who).values()))
 
     def _all(self) -> list[Any]:
         """Return what there is."""

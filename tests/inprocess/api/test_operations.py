@@ -87,8 +87,7 @@ class TestOtherHistory(testtools.TestCase):
         served = self.useFixture(world.OpenWorld())
         database, cache = served.engine.database, served.engine.snapshots
         with database.write() as opened:
-            nodes.insert_node(opened, mirrored_node.Node(UUID),
-                              served.clock())
+            nodes.insert_node(opened, mirrored_node.Node(UUID), served.clock())
         with gone_back.undone(database):
             with database.write() as opened:
                 nodes.mark_stale(opened, UUID, served.clock())
@@ -241,8 +240,7 @@ class TestSurroundings(testtools.TestCase):
     def test_metrics_can_be_switched_off(self) -> None:
         """The path is then not found."""
         served = self.useFixture(world.OpenWorld(api__metrics=False))
-        self.assertEqual(
-            404, world.request(served, 'GET', '/metrics').status)
+        self.assertEqual(404, world.request(served, 'GET', '/metrics').status)
 
     def test_another_application_of_pecan(self) -> None:
         """Our application does not disturb requests of another one."""

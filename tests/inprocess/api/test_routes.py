@@ -60,8 +60,7 @@ class TestRoutes(testtools.TestCase):
 
     def test_pecan_would_find_the_same(self) -> None:
         """Without our routes, pecan finds them by the names of attributes."""
-        self.patch(rest.Controller, '_route',
-                   pecan_rest.RestController._route)
+        self.patch(rest.Controller, '_route', pecan_rest.RestController._route)
         found = Found()
         application = pecan.make_app(
             self.root, force_canonical=False, hooks=[found],

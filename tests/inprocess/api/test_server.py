@@ -110,8 +110,7 @@ class TestOwnServer(ServerCase):
 
     def _assert_ends_with(self, sentence: str, *options: str) -> None:
         """Check that it ends with a sentence, not with a traceback."""
-        self.assertEqual(1, self._serve(
-            *options).process.wait(_WITHIN))
+        self.assertEqual(1, self._serve(*options).process.wait(_WITHIN))
         self.assertIn(sentence, self._said())
         self.assertNotIn('Traceback', self._said())
 

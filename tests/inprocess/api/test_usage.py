@@ -46,8 +46,7 @@ class TestUsage(asking.AskingCase):
 
     def test_what_is_told_apart(self) -> None:
         """Other keys are null."""
-        self.assertEqual([(None, None, 'gold', 48.0)],
-                         self._told('&by=class'))
+        self.assertEqual([(None, None, 'gold', 48.0)], self._told('&by=class'))
         self.assertEqual([(None, None, 'gold', 72.0)], self._told(
             '&by=class&all_projects=true', asking.OPERATOR))
         self.assertEqual(

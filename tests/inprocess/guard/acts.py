@@ -39,8 +39,7 @@ class ActsTestCase(base.GuardTestCase):
 
     def node_of_one(self, **fields: Any) -> enrolment.Enrolled:
         """Return a node that the project one owns."""
-        return self.enroll(owner=keystone_ironic.PROJECTS['one'],
-                           **fields)[0]
+        return self.enroll(owner=keystone_ironic.PROJECTS['one'], **fields)[0]
 
     def ask(self, row: spellings.Spelling, node: enrolment.Enrolled,
             proof: str | None = None) -> base.Reply:

@@ -98,8 +98,7 @@ class LivesTestCase(handed_over.HandedOverTestCase):
         before = self.whole(node)
         lease = self.lent(node)
         proof = {base.PROOF: lease['reservations'][0]['id']}
-        answers = [self._act(node, names, step, proof)
-                   for step in life.steps]
+        answers = [self._act(node, names, step, proof) for step in life.steps]
         return node, lease, before, self.whole(node), answers
 
     def _act(self, node: enrolment.Enrolled, names: Mapping[str, str],

@@ -99,8 +99,7 @@ class ProtectedActsTestCase(acts.ActsTestCase):
         self.assertEqual((403, 'reservation.proof_invalid'), self._asked(
             node, 'manage', str(uuid.uuid4())))
         self.assertEqual((202, None), self._asked(node, 'manage'))
-        self.assertEqual('manageable',
-                         self.node(node.uuid)['provision_state'])
+        self.assertEqual('manageable', self.node(node.uuid)['provision_state'])
         self.assertEqual((202, None), self._asked(node, 'provide'))
         self.wait_until(node.uuid, 'available')
         self.assertEqual((403, _REQUIRED), self._asked(node, 'manage'))

@@ -74,8 +74,7 @@ class AllocationTestCase(base.GuardTestCase):
                   'name': f'mine-{self.gold}', 'extra': {'a': [1, None]}}
         reply = self._allocate(**wanted)
         self.assertEqual(node.uuid, self._landed(reply))
-        self.assertEqual(wanted, {key: reply.document[key]
-                                  for key in wanted})
+        self.assertEqual(wanted, {key: reply.document[key] for key in wanted})
         self.assertIn('/v1/allocations/' + wanted['uuid'],
                       reply.headers['location'])
 
@@ -181,8 +180,7 @@ class ListTestCase(base.GuardTestCase):
 
     def test_reserved_nodes_can_be_asked_for(self):
         query = f'resource_class={self.gold}'
-        self.assertEqual(self.reserved,
-                         self._uuids(f'{query}&reserved=true'))
+        self.assertEqual(self.reserved, self._uuids(f'{query}&reserved=true'))
         self.assertEqual(self.free, self._uuids(f'{query}&reserved=False'))
         for wrong in ('reserved=maybe', 'reserved=', 'reserved=1&reserved=0'):
             reply = self.send('GET', f'/v1/nodes?{wrong}')
@@ -213,8 +211,7 @@ class ListTestCase(base.GuardTestCase):
         reply = self.send('GET', f'/v1/nodes?{self.filters}'
                           '&associated=false&fields=name&limit=2')
         self.assertEqual(2, len(reply.document['nodes']))
-        self.assertEqual({'name', 'links'}, set(
-            reply.document['nodes'][0]))
+        self.assertEqual({'name', 'links'}, set(reply.document['nodes'][0]))
         self.assertIn('fields=name&', reply.document['next'])
 
     def test_empty_fields_are_what_ironic_takes_them_for(self):

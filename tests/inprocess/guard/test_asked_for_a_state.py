@@ -43,9 +43,7 @@ class TestAskedForAState(guarded.TestCase):
     def ask(self, target: str, token: str = 'owner',
             proof: str | None = None) -> wsgi.Answer:
         """Request a provision state."""
-        return self.guard.provision(guarded.environ(
-            'PUT', f'/v1/nodes/{self.node}/states/provision',
-            {'target': target}, proof, token), self.node)
+        return self.provision(target, proof, token=token)
 
     def refused(self, target: str, token: str = 'owner') -> None:
         """Check that the request is refused because of a holder."""
@@ -132,15 +130,13 @@ class TestAskedForAState(guarded.TestCase):
             return kept
         with mock.patch.object(protect, 'keep', keep):
             self.assertRaises(errors.HandedOverLate, self.ask, 'deleted')
-        self.assertEqual(([], []), (self.ironic.done,
-                                    self.world.in_flight()))
+        self.assertEqual(([], []), (self.ironic.done, self.world.in_flight()))
 
     def test_database_is_down(self) -> None:
         """An administrator is let through, and nobody else."""
         with mock.patch.object(protect, 'keep', side_effect=(
                 errors.DatabaseUnavailable('down'))):
-            self.assertRaises(errors.DatabaseUnavailable, self.ask,
-                              'deleted')
+            self.assertRaises(errors.DatabaseUnavailable, self.ask, 'deleted')
             self.assertEqual(400, self._passed('deleted', guarded.SYSTEM))
             self.assertEqual(400, self._passed('provide'))
 

@@ -138,8 +138,7 @@ class BindTestCase(testtools.TestCase):
                 {'path': '/instance_uuid', 'value': 'a'}):
             if isinstance(entry['path'], list):
                 # Ironic accepts no such path, so no instance is written.
-                self.assertIsNone(bodies.read_bind(_JSON, _patch(entry),
-                                                   True))
+                self.assertIsNone(bodies.read_bind(_JSON, _patch(entry), True))
                 continue
             self.assertRaises(errors.NotCanonical, bodies.read_bind, _JSON,
                               _patch(entry), True)

@@ -77,8 +77,7 @@ class BasicTestCase(base.WithUsers, DoorTestCase):
     def test_user_of_ironic_signs_in(self):
         node, = self.enroll()
         path = f'{HOME}api/v1/reservations'
-        self.assertEqual('identity.session_ended',
-                         self.page('GET', path).code)
+        self.assertEqual('identity.session_ended', self.page('GET', path).code)
         refused = self.page('POST', SESSION,
                             {'username': 'alice', 'password': 'hidden'})
         self.assert_says(401, 'identity.sign_in_refused', refused)
@@ -168,8 +167,7 @@ class KeystoneTestCase(DoorTestCase):
             'instance_uuid': str(uuid.uuid4()),
             'node_uuid': [other.uuid, node.uuid]}, **base.OURS)
         self.assertEqual(201, made.status, made)
-        self.assertEqual(node.uuid,
-                         made.document['reservation']['node_uuid'])
+        self.assertEqual(node.uuid, made.document['reservation']['node_uuid'])
         for path in ('/v1/reservations', '/v1/leases', '/v1/nodes',
                      '/reservation/v1/leases'):
             self.assertEqual(401, self.page('GET', path).status, path)
@@ -215,8 +213,7 @@ class NoauthTestCase(DoorTestCase):
     def test_page_books_a_host(self):
         node, = self.enroll()
         self.assertTrue(self.page('GET', SESSION).document['signed_in'])
-        made = self.page('POST', f'{HOME}api/v1/os-hosts',
-                         {'name': node.uuid})
+        made = self.page('POST', f'{HOME}api/v1/os-hosts', {'name': node.uuid})
         self.assertEqual(201, made.status, made)
         self.csrf = 'x'
         refused = self.page('POST', f'{HOME}api/v1/leases', {})

@@ -125,8 +125,7 @@ class ProofTestCase(base.GuardTestCase):
         self.assertEqual(202, self.send(
             'PUT', f'/v1/nodes/{node.uuid}/maintenance',
             {'reason': 'broken'}).status)
-        self.assertEqual('broken',
-                         self.node(node.uuid)['maintenance_reason'])
+        self.assertEqual('broken', self.node(node.uuid)['maintenance_reason'])
 
     def test_deleted_node_takes_its_reservation_along(self):
         node, proof = self.reserved()

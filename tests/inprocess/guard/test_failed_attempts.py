@@ -141,8 +141,7 @@ class FailedAttemptsTestCase(guarded.TestCase):
                 self.assertEqual(before, self.changes(), ask)
                 continue
             # One change for each request, and one for its end.
-            self.assertTrue(
-                before < self.changes() <= before + 2 * BURST, ask)
+            self.assertTrue(before < self.changes() <= before + 2 * BURST, ask)
         self.assertEqual([], self.world.in_flight())
 
     def test_all_ways_are_one(self) -> None:
@@ -156,8 +155,7 @@ class FailedAttemptsTestCase(guarded.TestCase):
         self.world.clock.advance(PAUSE - 1)
         self.assertEqual([429] * MANY, self.loop(self.maintain))
         self.world.clock.advance(1)
-        self.assertEqual([403] + [429] * (MANY - 1),
-                         self.loop(self.maintain))
+        self.assertEqual([403] + [429] * (MANY - 1), self.loop(self.maintain))
         self.world.clock.advance(BURST * PAUSE)
         self.assertEqual(BURST, self.loop(self.maintain).count(403))
 

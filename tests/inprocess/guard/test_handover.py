@@ -122,8 +122,7 @@ class HandoverTestCase(handed_over.HandedOverTestCase):
         self.granted('DELETE', path)
         self.as_(self.operator)
         self.granted('PUT', path)
-        self.granted('DELETE', f'/v1/leases/{lease["id"]}',
-                     headers=base.OURS)
+        self.granted('DELETE', f'/v1/leases/{lease["id"]}', headers=base.OURS)
         self.wait_for(lambda: 'maintenance' in str(
             self.lease(lease).get('waiting')))
         self.assertTrue(self.node(node.uuid)['maintenance'])
@@ -143,8 +142,7 @@ class HandoverTestCase(handed_over.HandedOverTestCase):
         self.as_(self.operator)
         # NOTE: with it the end waits.
         self.granted('PUT', f'{path}/maintenance', {'reason': 'a fan'})
-        self.granted('DELETE', f'/v1/leases/{lease["id"]}',
-                     headers=base.OURS)
+        self.granted('DELETE', f'/v1/leases/{lease["id"]}', headers=base.OURS)
         self.wait_for(lambda: 'maintenance' in str(
             self.lease(lease).get('waiting')))
         # NOTE: as it is until the reconciler has come to it.

@@ -213,8 +213,7 @@ class HandedOverVifsTest(VifsTestCase):
         self.service.network.down = True
         self.addCleanup(setattr, self.service.network, 'down', False)
         self.as_(self.operator)
-        self.granted('DELETE', f'/v1/leases/{lease["id"]}',
-                     headers=base.OURS)
+        self.granted('DELETE', f'/v1/leases/{lease["id"]}', headers=base.OURS)
         # The list of VIFs may already fail, before one is detached.
         self.wait_for(lambda: f'/v1/nodes/{node.uuid}/vifs' in (
             self.lease(lease)['waiting'] or ''))

@@ -175,8 +175,7 @@ class HintOfProjectTestCase(HintTestCase):
                 node, proof))
         self.assert_untouched(node)
         self.named(one)
-        self.assert_says(200, None, self.bind(
-            node, str(uuid.uuid4()), proof))
+        self.assert_says(200, None, self.bind(node, str(uuid.uuid4()), proof))
         self.assert_says(202, None, self.deploy(node, proof))
         self.wait_until(node, 'active')
 

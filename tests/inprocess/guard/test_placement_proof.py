@@ -74,8 +74,7 @@ class PlacementProofTestCase(base.GuardTestCase):
         conf = world.configured(
             'sqlite://', placement__enabled=True,
             placement__endpoint_override=self.placed.endpoint)
-        self.assertEqual((), converge.bring(
-            build.engine(conf), wanted))
+        self.assertEqual((), converge.bring(build.engine(conf), wanted))
         server = str(uuid.uuid4())
         answer = self.client.put_allocations(server, in_memory.wanted({
             names.child_of(node.uuid): {

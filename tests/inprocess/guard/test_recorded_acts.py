@@ -18,7 +18,6 @@ from typing import Any
 from unittest import mock
 
 from ironic_reservations import errors
-from ironic_reservations.api import wsgi
 from ironic_reservations.db import handovers as db_handovers
 from ironic_reservations.engine.in_flight import acted
 from ironic_reservations.engine.in_flight import protect
@@ -37,17 +36,13 @@ VENDOR = {'interface': 'vendor', 'step': 'anything'}
 
 class RecordedTestCase(asked.TestCase):
 
+    token = 'owner'
+
     def recorded(self, node: str | None = None) -> handovers.Handover | None:
         """Return the handover of a node; by default, of the usual one."""
         with self.engine.database.read() as connection:
             return db_handovers.read(connection, (node or self.node,)).get(
                 node or self.node)
-
-    def provision(self, node: str, target: str, token: str = 'owner',
-                  **more: Any) -> wsgi.Answer:
-        return self.guard.provision(guarded.environ(
-            'PUT', f'/v1/nodes/{node}/states/provision',
-            {'target': target, **more}, token=token), node)
 
 
 @servers.also
@@ -65,7 +60,7 @@ class TestFamily(RecordedTestCase):
         """Any provision target but "provide" left it there."""
         for target in ('provide', 'manage', 'active', 'deleted', 'clean'):
             self.ironic.answers['PUT'] = [404]
-            self.provision(self.child, target)
+            self.provision(target, node=self.child)
             self.assertIsNone(self.recorded(), target)
 
     def test_request_that_was_not_sent_stayed_in_the_record(self) -> None:
@@ -76,13 +71,14 @@ class TestFamily(RecordedTestCase):
         self.world.refresh()
         for target in ('manage', 'active', 'deleted', 'clean'):
             self.assertRaises(errors.ReservationError, self.provision,
-                              self.child, target)
+                              target, node=self.child)
             self.assertIsNone(self.recorded(), target)
 
     def test_answer_left_the_act_on_the_parent_unsettled(self) -> None:
         """The end of the lease of the parent waited for minutes."""
         for target in ('manage', 'provide'):
-            self.assertEqual(202, self.provision(self.child, target).status)
+            self.assertEqual(202, self.provision(target,
+                                                 node=self.child).status)
             self.assertEqual((), self.recorded().unanswered, target)
             self.assertEqual({'power'}, self.recorded().acts)
             self.assertTrue(self.recorded().settled)
@@ -92,7 +88,7 @@ class TestFamily(RecordedTestCase):
         self.engine.conf.set_override('protected_acts', ['power'], 'guard')
         self.patch(protect, 'keep', mock.Mock(
             side_effect=errors.DatabaseUnavailable('x')))
-        self.provision(self.child, 'clean')
+        self.provision('clean', node=self.child)
         self.assertEqual({'power'}, self.recorded().acts)
 
 
@@ -169,18 +165,18 @@ class TestSteps(RecordedTestCase):
                              ('active', 'deploy_steps')):
             for status in (400, 409):
                 self.ironic.answers['PUT'] = [status]
-                self.provision(self.node, target, **{kind: [VENDOR]})
+                self.provision(target, **{kind: [VENDOR]})
                 self.assertIsNone(self.recorded(), (target, status))
 
     def test_steps_whose_outcome_is_unknown_count(self) -> None:
         self.ironic.answers['PUT'] = [500]
-        self.provision(self.node, 'clean', clean_steps=[VENDOR])
+        self.provision('clean', clean_steps=[VENDOR])
         self.assertIn(handovers.UNKNOWN_STEPS, self.recorded().acts)
 
     def test_refused_steps_leave_those_that_were_carried_out(self) -> None:
         self.ironic.answers['PUT'] = [202, 400]
         for _ in range(2):
-            self.provision(self.node, 'clean', clean_steps=[VENDOR])
+            self.provision('clean', clean_steps=[VENDOR])
         self.assertIn(handovers.UNKNOWN_STEPS, self.recorded().acts)
 
 
@@ -199,7 +195,7 @@ class TestChildOfOthers(RecordedTestCase):
     def refuses_all_targets(self) -> None:
         for target in ('active', 'manage', 'provide', 'clean', 'deleted'):
             self.assertRaises(errors.ProofRequired, self.provision,
-                              self.parent, target)
+                              target, node=self.parent)
 
     def test_holder_of_the_parent_powered_it_off(self) -> None:
         self.assertRaises(errors.ProofRequired, self.ask, POWER)
@@ -234,7 +230,7 @@ class TestChildOfOthers(RecordedTestCase):
         self.world.ironic.change(own, parent_node=self.parent)
         self.world.refresh()
         self.ironic.answers['PUT'] = [202]
-        self.provision(self.parent, 'clean', clean_steps=[
+        self.provision('clean', node=self.parent, clean_steps=[
             {**VENDOR, 'execute_on_child_nodes': True}])
         self.assertIn(handovers.UNKNOWN_STEPS, self.recorded(own).acts)
 

@@ -18,10 +18,8 @@ Ironic was asked whether the caller may use the node at all.
 
 from typing import Any
 
-from ironic_reservations.api import wsgi
 from ironic_reservations.guard import failed_attempts
 from ironic_reservations.guard import resolve
-from ironic_reservations.model import leases
 from tests import guarded
 from tests import leasing
 from tests import world
@@ -30,6 +28,7 @@ from tests import world
 class RefusedTestCase(guarded.TestCase):
 
     options: dict[str, Any] = {'leases__without_reservation': 'allow'}
+    token = 'reader'
 
     def setUp(self) -> None:
         super().setUp()
@@ -38,58 +37,42 @@ class RefusedTestCase(guarded.TestCase):
         (self.node,) = self.leasing.hosts()
         self.lease = self.leasing.create(24, 48, project_id='tenant')
 
-    def provision(self, target: str = 'active') -> wsgi.Answer:
-        return self.guard.provision(guarded.environ(
-            'PUT', f'/v1/nodes/{self.node}/states/provision',
-            {'target': target}, token='reader'), self.node)
-
-    def bind(self, instance: str = world.new_uuid()) -> wsgi.Answer:
-        return self.guard.patch(guarded.environ(
-            'PATCH', f'/v1/nodes/{self.node}',
-            [{'op': 'add', 'path': '/instance_uuid', 'value': instance}],
-            token='reader'), self.node)
-
     def assert_refused(self, ask: Any, *how: Any) -> None:
         # Until earlier failures are forgotten.
-        self.world.clock.advance(
-            failed_attempts.BURST * failed_attempts.PAUSE)
+        self.world.clock.advance(failed_attempts.BURST * failed_attempts.PAUSE)
         # NOTE: Ironic answers a wrong version with 406, before the policy.
         for status in (403, 404, 406):
-            self.ironic.answers = {'PUT': [status] * 3,
-                                   'PATCH': [status] * 3}
+            self.ironic.answers = {'PUT': [status] * 3, 'PATCH': [status] * 3}
             try:
                 answered = ask(*how).status
             except resolve.RefusedByIronic as refusal:
                 answered = refusal.answer.status
             self.assertEqual(status, answered)
 
-    def assert_nothing_moved(self, before: leases.Lease) -> None:
-        after = self.leasing.reload(before)
-        self.assertEqual((before.bookings, before.degraded),
-                         (after.bookings, after.degraded))
+    def assert_refusals_move_nothing(self) -> None:
+        for ask, *how in ((self.deploy,), (self.provision, 'manage'),
+                          (self.bind, world.new_uuid())):
+            self.assert_refused(ask, *how)
+            after = self.leasing.reload(self.lease)
+            self.assertEqual((self.lease.bookings, self.lease.degraded),
+                             (after.bookings, after.degraded))
 
     def test_lease_that_would_lose_the_node_keeps_it(self) -> None:
-        for ask, *how in ((self.provision,), (self.provision, 'manage'),
-                          (self.bind,)):
-            self.assert_refused(ask, *how)
-            self.assert_nothing_moved(self.lease)
+        self.assert_refusals_move_nothing()
 
     def test_lease_that_could_move_stays(self) -> None:
         self.leasing.hosts()
-        for ask, *how in ((self.provision,), (self.provision, 'manage'),
-                          (self.bind,)):
-            self.assert_refused(ask, *how)
-            self.assert_nothing_moved(self.lease)
+        self.assert_refusals_move_nothing()
 
     def test_reader_does_not_learn_who_has_the_node(self) -> None:
         """A refused PATCH of the instance named the holder; a deploy did not.
         """
         self.world.clock.now = leasing.at(25)
         self.leasing.bind()
-        for ask in (self.provision, self.bind):
-            self.assert_refused(ask)
+        self.assert_refused(self.deploy)
+        self.assert_refused(self.bind, world.new_uuid())
 
     def test_who_may_use_the_node_still_moves_it(self) -> None:
         (other,) = self.leasing.hosts()
-        self.assertEqual(202, self.provision().status)
+        self.assertEqual(202, self.deploy().status)
         self.assertEqual({other}, self.leasing.nodes(self.lease))

@@ -12,7 +12,6 @@
 
 """One id for a request, in the answer, the audit and the log."""
 
-import base64
 import json
 from typing import Any
 import uuid
@@ -22,13 +21,7 @@ from tests.inprocess.guard import base
 _HEADER = 'openstack-request-id'
 
 
-class RequestIdsTestCase(base.GuardTestCase):
-
-    users = {'ann': 'secret'}
-    reservations = {'ironic': {'auth_type': 'http_basic', 'username': 'ann',
-                               'password': 'secret'}}
-    identity = {'Authorization': 'Basic ' + base64.b64encode(
-        b'ann:secret').decode()}
+class RequestIdsTestCase(base.WithUsers):
 
     def _events(self, action: str) -> list[dict[str, Any]]:
         """Return the audit events of an action by the guard."""

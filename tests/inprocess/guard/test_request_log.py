@@ -12,21 +12,13 @@
 
 """Ironic's log contains no requests that no client sent."""
 
-import base64
-
 from tests.inprocess.guard import base
 
 _PATHS = ('/v1/reservations', '/v1/leases', '/v1/os-hosts')
 
 
-class RequestLogTestCase(base.GuardTestCase):
+class RequestLogTestCase(base.WithUsers):
     """Each request of ours asks Ironic about the identity of the caller."""
-
-    users = {'ann': 'secret'}
-    reservations = {'ironic': {'auth_type': 'http_basic', 'username': 'ann',
-                               'password': 'secret'}}
-    identity = {'Authorization': 'Basic ' + base64.b64encode(
-        b'ann:secret').decode()}
 
     def _lines(self, status: int) -> list[str]:
         return [line for line in self.ironic.log_tail(400).splitlines()
@@ -39,7 +31,7 @@ class RequestLogTestCase(base.GuardTestCase):
             self.assertEqual(200, reply.status)
             line, = (each for each in self._lines(200)
                      if f'GET {path} - 200' in each)
-            self.assertIn(' ann ', line)
+            self.assertIn(' alice ', line)
         self.assertEqual([], self._lines(404))
         self.assertEqual(404, self.send('GET', '/v1/nodes/none').status)
         self.assertEqual(1, len(self._lines(404)))

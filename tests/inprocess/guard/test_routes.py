@@ -194,8 +194,7 @@ class ActsTestCase(testtools.TestCase):
     def test_patches_are_told_by_their_fields(self):
         for row in act_spellings.PATCHES:
             patch = bodies.read_json(row.body)
-            self.assertTrue(node_acts.of_patch(patch, node_acts.ALL),
-                            row.name)
+            self.assertTrue(node_acts.of_patch(patch, node_acts.ALL), row.name)
             self.assertFalse(node_acts.of_patch(patch, ()), row.name)
         for path in ('/instance_info\n', 'INSTANCE_INFO/x', '//driver_info'):
             self.assertTrue(node_acts.of_patch(
@@ -275,8 +274,7 @@ class RoutingTestCase(testtools.TestCase):
     def test_enrolment_may_name_a_parent(self):
         for path in ('/v1/nodes', '/v1/nodes/', '/nodes', '/v1/nodes.json',
                      '//v1/nodes'):
-            found = routes.classify('POST', path, '', 'application/json',
-                                    True)
+            found = routes.classify('POST', path, '', 'application/json', True)
             self.assertEqual(routes.Kind.ENROLL, found and found.kind, path)
 
     def test_what_is_not_about_nodes_passes(self):

@@ -52,8 +52,7 @@ class SettingsTestCase(acts.ActsTestCase):
         self.as_('admin-of-one')
         for field, value in (*_SETTINGS, ('protected', True),
                              ('a_field_of_a_later_release', 1)):
-            self.assertEqual(_REQUIRED, self._patch(node, field, value),
-                             field)
+            self.assertEqual(_REQUIRED, self._patch(node, field, value), field)
         self.assertEqual(_REQUIRED, self._patch(
             node, 'driver', 'fake-hardware', '?reset_interfaces=true'))
         for method, below, body in (

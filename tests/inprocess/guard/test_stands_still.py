@@ -347,8 +347,7 @@ class TestOldAnswer(StandsStillTestCase):
     def test_of_a_poll(self):
         self.deployed_after('nodes')
         # The state is unknown, but not free.
-        self.ironic.before['PUT'] = [
-            lambda: self.ironic.hidden.add(self.node)]
+        self.ironic.before['PUT'] = [lambda: self.ironic.hidden.add(self.node)]
         mirror.refresh_all(self.engine)
         self.assert_not_free()
 

@@ -227,8 +227,7 @@ class LeasedTestCase(StatesTestCase):
                                     f'"{self.there.name}"]'),),
                                 project_id=keystone_ironic.PROJECTS['one']))
         self.proof = self.lease.reservations[0].id
-        self.wait_for(lambda: self.read().status
-                      is leases.LeaseStatus.ACTIVE)
+        self.wait_for(lambda: self.read().status is leases.LeaseStatus.ACTIVE)
         self.as_('admin-of-one')
 
     def read(self) -> leases.Lease:

@@ -201,9 +201,7 @@ class _Undeploys(TakenAwayTestCase):
 
     def undeploy(self, token: str | None = 'owner',
                  target: str = 'deleted') -> wsgi.Answer:
-        return self.guard.provision(guarded.environ(
-            'PUT', f'/v1/nodes/{self.node}/states/provision',
-            {'target': target}, token=token), self.node)
+        return self.provision(target, token=token)
 
     def free(self) -> None:
         """Let the node be cleaned, and the reservation end."""

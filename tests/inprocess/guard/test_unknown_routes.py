@@ -136,8 +136,7 @@ class InstalledIronicTestCase(testtools.TestCase):
     def test_reviewed_version_is_that_of_ironic(self) -> None:
         """For a newer Ironic that fails here: review its routes, and raise the
         version."""
-        self.assertEqual(ironic_versions.REVIEWED,
-                         ironic_versions.installed())
+        self.assertEqual(ironic_versions.REVIEWED, ironic_versions.installed())
 
 
 class RoutesTestCase(testtools.TestCase):
@@ -248,8 +247,7 @@ class NewRoutesTestCase(_NewRoutes):
             self.assert_refused(
                 reply, f'"{method} /v1/nodes/*/lockout"', '1.115', node.uuid)
         self.assert_refused(self.lock(node.name))
-        self.assert_refused(self.lock(node.uuid, headers={
-            base.PROOF: proof}))
+        self.assert_refused(self.lock(node.uuid, headers={base.PROOF: proof}))
         for method, below in (('POST', 'maintenance'),
                               ('POST', 'maintenance/hardware'),
                               ('DELETE', 'maintenance/hardware')):
@@ -289,8 +287,7 @@ class NewRoutesTestCase(_NewRoutes):
         path = f'/v1/nodes/{node.uuid}/maintenance'
         self.assertEqual(202, self.send('PUT', path).status)
         for below in ('x', 'x/y', 'x.json'):
-            self.assert_says(500, None, self.send('DELETE',
-                                                  f'{path}/{below}'))
+            self.assert_says(500, None, self.send('DELETE', f'{path}/{below}'))
         self.assertTrue(self.node(node.uuid)['maintenance'])
 
     def test_nodes_that_nobody_names_are_kept_from_it(self) -> None:
@@ -309,8 +306,7 @@ class NewRoutesTestCase(_NewRoutes):
                     self.send('DELETE', f'/v2/nodes/{node.uuid}')):
                 self.assert_refused(reply, 'which nodes')
         self.assert_refused(self.bulk(), '"POST /v1/bulk-actions"')
-        self.assert_refused(self.send('POST', '/v2/nodes'),
-                            '"POST /v2/nodes"')
+        self.assert_refused(self.send('POST', '/v2/nodes'), '"POST /v2/nodes"')
         self.assert_done(self.bulk(), node, done=False)
 
     def test_nodes_of_the_body_are_known_by_it(self) -> None:

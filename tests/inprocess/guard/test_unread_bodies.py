@@ -16,7 +16,6 @@ The guard read and parsed up to 64 MiB of any sender, even where Ironic reads 1
 MiB; deeply nested JSON ended the process.
 """
 
-import base64
 import json
 import socket
 import uuid
@@ -25,17 +24,11 @@ import requests
 
 from tests.inprocess.guard import base
 
-_BASIC = {'Authorization': 'Basic ' + base64.b64encode(
-    b'ann:secret').decode()}
+_BASIC = base.WithUsers.identity
 _MIB = 1024 * 1024
 
 
-class BodiesTestCase(base.GuardTestCase):
-
-    users = {'ann': 'secret'}
-    reservations = {'ironic': {'auth_type': 'http_basic', 'username': 'ann',
-                               'password': 'secret'}}
-    identity = _BASIC
+class BodiesTestCase(base.WithUsers):
 
     def _paths(self, node):
         return (('PUT', f'/v1/nodes/{node.uuid}/states/provision'),
@@ -76,8 +69,7 @@ class BodiesTestCase(base.GuardTestCase):
             answer = requests.request(method, path, data=big,
                                       headers=headers, timeout=60)
             self.assertEqual(401, answer.status_code, path)
-        small = json.dumps([{'op': 'add', 'path': '/extra/a',
-                             'value': 'a' * _MIB}])
+        small = json.dumps([base.add('/extra/a', 'a' * _MIB)])
         reply = self.send('PATCH', f'/v1/nodes/{node.uuid}',
                           raw=small.encode())
         self.assert_says(413, 'request.too_large', reply)

@@ -34,6 +34,10 @@ class TestCase(leases.TestCase):
                 tables.outbox.select().order_by(
                     tables.outbox.c.created_at)).mappings()]
 
+    def outcomes(self) -> list[str | None]:
+        """Read what became of each row, the oldest first."""
+        return [row['outcome'] for row in self.outbox()]
+
     def tell(self, lease: Any, kind: notices.Kind, **more: Any) -> None:
         """Write a notice in a transaction of its own."""
         with self.world.engine.database.write() as connection:

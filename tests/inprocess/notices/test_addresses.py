@@ -124,8 +124,7 @@ class TestKeystone(world.TestCase):
 
     def test_id_is_no_path(self):
         self.assertIsNone(self.find('../projects?x=anna'))
-        self.assertEqual('/v3/users/..%2Fprojects%3Fx%3Danna',
-                         self.asked[-1])
+        self.assertEqual('/v3/users/..%2Fprojects%3Fx%3Danna', self.asked[-1])
 
     def test_keystone_that_does_not_tell(self):
         """Without its own answer, nothing is known, and the notices wait.

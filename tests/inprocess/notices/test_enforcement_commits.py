@@ -153,8 +153,7 @@ class TestLife(_Case):
 
     def test_instances_are_told_with_what_they_have(self):
         self.leasing.compute_hosts(2)
-        self.leasing.create(1, 4, leasing.instances(3, vcpus=2,
-                                                    memory_mb=512))
+        self.leasing.create(1, 4, leasing.instances(3, vcpus=2, memory_mb=512))
         self.deliver()
         self.assertEqual(
             terms(1, 4, {}, 3, {'VCPU': 6, 'MEMORY_MB': 1536}),
@@ -195,8 +194,7 @@ class TestLife(_Case):
                          if each['lease_id'] == loose.id)
         self.assertEqual(loose.start.isoformat(),
                          before['after']['start_date'])
-        self.assertEqual(slid.start.isoformat(),
-                         after['after']['start_date'])
+        self.assertEqual(slid.start.isoformat(), after['after']['start_date'])
 
     def test_no_proof_is_told(self):
         self.leasing.hosts()
@@ -276,8 +274,7 @@ class TestService(_Case):
         self.deliver()
         self.at(24 * 29.9)
         outbox.clean_up(self.world.engine)
-        self.assertEqual([None] * 2,
-                         [row['outcome'] for row in self.outbox()])
+        self.assertEqual([None] * 2, self.outcomes())
         self.leasing.change(self.made, end=24 * 61)
         self.at(24 * 30.1)
         outbox.clean_up(self.world.engine)
@@ -327,8 +324,7 @@ class TestService(_Case):
 
     def test_url_that_makes_no_request_is_not_repeated(self):
         """The path may be a secret."""
-        self.configure(
-            enforcement_commit_url=f'{self.service.url}/sesame\x7f')
+        self.configure(enforcement_commit_url=f'{self.service.url}/sesame\x7f')
         self.assertEqual(0, self.deliver())
         self.assertNotIn('sesame', self.outbox()[0]['complaint'])
 
@@ -374,8 +370,7 @@ class TestService(_Case):
             handler.answer(204)
         self.service.act = meanwhile
         self.assertEqual(2, self.deliver())
-        self.assertEqual([(1, 'granted'), (2, 'changed')],
-                         self.service.told())
+        self.assertEqual([(1, 'granted'), (2, 'changed')], self.service.told())
 
     def test_one_that_stood_still_sends_what_was_taken_already(self):
         """The late notification has the same id and number as before."""
@@ -390,8 +385,7 @@ class TestService(_Case):
         self.service.act = meanwhile
         self.assert_told((1, 'granted'), (1, 'granted'), (2, 'changed'))
         self.assertEqual(2, len(set(self.service.ids)))
-        self.assertEqual({'delivered'},
-                         {row['outcome'] for row in self.outbox()})
+        self.assertEqual({'delivered'}, {*self.outcomes()})
 
     def test_died_before_it_marked(self):
         with mock.patch('ironic_reservations.db.outbox.finish',
@@ -473,8 +467,7 @@ class TestCatchUp(_Case):
         self.batch(1)
         self.made_before(3)
         left = [True, False]
-        enforcement_commits.catch_up(self.world.engine,
-                                     lambda: left.pop(0))
+        enforcement_commits.catch_up(self.world.engine, lambda: left.pop(0))
         self.assertEqual(1, self.deliver())
 
     def test_lease_that_ended_meanwhile(self):
@@ -539,8 +532,7 @@ class TestCatchUp(_Case):
         self.patch(enforcement_commits.db_terms, 'read_unlike', meanwhile)
         enforcement_commits.catch_up(engine, lambda: True)
         self.assert_told((1, 'granted'))
-        self.assertEqual(terms(1, 5, {'': 1}),
-                         self.service.taken[0]['after'])
+        self.assertEqual(terms(1, 5, {'': 1}), self.service.taken[0]['after'])
 
     def test_row_that_another_has_written_meanwhile(self):
         """No number is used for two notifications."""

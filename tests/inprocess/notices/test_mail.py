@@ -139,8 +139,7 @@ class TestDigests(_Case):
         self.mail.act = meanwhile
         self.send()
         self.assertEqual(0, self.later(0))
-        self.assertEqual({'delivered'},
-                         {row['outcome'] for row in self.outbox()})
+        self.assertEqual({'delivered'}, {*self.outcomes()})
         ids = {row['notice_id'] for row in self.outbox()}
         self.assertEqual([ids], [{each for each in ids if each in body}
                                  for body in self.bodies()[1:]])
@@ -168,8 +167,7 @@ class TestAddresses(_Case):
         made = self.leasing.create(2, 4, user_id='nobody knows')
         self.tell(made, Kind.BROKEN)
         self.assertEqual(0, self.send())
-        self.assertEqual(['no_address'],
-                         [row['outcome'] for row in self.outbox()])
+        self.assertEqual(['no_address'], self.outcomes())
 
     def test_lease_of_no_user_writes_none(self):
         self.tell(self.leasing.create(2, 4), Kind.BROKEN)

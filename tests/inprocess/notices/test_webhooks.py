@@ -54,6 +54,15 @@ class _Case(base.TestCase):
                                 self.receiver.url, lambda: True)
 
 
+class _Leased(_Case):
+    """With a lease that is to come."""
+
+    def setUp(self):
+        super().setUp()
+        self.leasing.hosts()
+        self.made = self.leasing.create(1, 4)
+
+
 @servers.also
 class TestLife(_Case):
     """Each event of a lease is sent."""
@@ -75,8 +84,7 @@ class TestLife(_Case):
             {(told['data']['lease_id'], told['data']['name'],
               told['data']['project_id'], told['data']['user_id'])
              for told in self.receiver.taken})
-        self.assertEqual({'delivered'},
-                         {row['outcome'] for row in self.outbox()})
+        self.assertEqual({'delivered'}, {*self.outcomes()})
 
     def test_no_proof_is_told(self):
         made = self.started()
@@ -144,13 +152,8 @@ class TestLife(_Case):
 
 
 @servers.also
-class TestOutbox(_Case):
+class TestOutbox(_Leased):
     """There is a notice if and only if its change was committed."""
-
-    def setUp(self):
-        super().setUp()
-        self.leasing.hosts()
-        self.made = self.leasing.create(1, 4)
 
     def configure(self, **options):
         for name, value in options.items():
@@ -275,8 +278,7 @@ class TestOutbox(_Case):
         self.deliver()
         self.assertEqual(2, len(self.receiver.ids))
         self.assertEqual(1, len(set(self.receiver.ids)))
-        self.assertEqual(['delivered'],
-                         [row['outcome'] for row in self.outbox()])
+        self.assertEqual(['delivered'], self.outcomes())
 
 
 class TestExample(_Case):
@@ -407,7 +409,7 @@ class TestOld(_Case):
     def _after(self, days):
         self.at(24 * days)
         outbox.clean_up(self.engine)
-        return [row['outcome'] for row in self.outbox()]
+        return self.outcomes()
 
     def test_given_up_then_forgotten(self):
         self.assertEqual([None], self._after(2.9))
@@ -438,8 +440,7 @@ class TestOld(_Case):
         self.at(24 * 3.1)
         self.receiver.act = meanwhile
         self.assertEqual(1, self.deliver())
-        self.assertEqual(['delivered'],
-                         [row['outcome'] for row in self.outbox()])
+        self.assertEqual(['delivered'], self.outcomes())
 
 
 @servers.also
@@ -482,8 +483,7 @@ class TestMetrics(_Case):
         self.tell(made, notices.Kind.STARTED)
         first, second = (row['id'] for row in self.outbox())
         with self.engine.database.write() as connection:
-            connection.execute(tables.outbox.update().values(
-                channel='pigeon'))
+            connection.execute(tables.outbox.update().values(channel='pigeon'))
             connection.execute(tables.outbox.update().where(
                 tables.outbox.c.id == second).values(
                     due_at=None, outcome='given_up'))
@@ -492,13 +492,8 @@ class TestMetrics(_Case):
         self.assertEqual(0, shown['notices_waiting{channel="webhook"}'])
 
 
-class TestNeighbours(_Case):
+class TestNeighbours(_Leased):
     """The cost of one project's notices for other projects."""
-
-    def setUp(self):
-        super().setUp()
-        self.leasing.hosts()
-        self.made = self.leasing.create(1, 4)
 
     def test_notices_that_are_declined_hold_up_no_other(self):
         """A receiver may refuse notices because of the names of leases."""

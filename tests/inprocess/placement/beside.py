@@ -100,8 +100,7 @@ class Beside:
         conf = self.engine.conf.placement
         later = world.Clock()
         later.now = clock.utc_now()
-        passing = engine_module.dataclasses.replace(
-            self.engine, clock=later)
+        passing = engine_module.dataclasses.replace(self.engine, clock=later)
         for _ in range(2):
             placement_sync.recover(passing)
             later.now += datetime.timedelta(

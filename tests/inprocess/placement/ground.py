@@ -53,8 +53,7 @@ class TestCase(world.TestCase):
         self.there = self.useFixture(in_memory.InMemory(self.newest))
         self.network = faults.Network(self.there.sender())
         through = placement.Placement(self.network, placement.ADMIN)
-        self.engine = dataclasses.replace(self.world.engine,
-                                          placement=through)
+        self.engine = dataclasses.replace(self.world.engine, placement=through)
         # NOTE: it is known from here on which version is offered.
         through.providers()
         self.network.calls.clear()

@@ -67,8 +67,7 @@ def _own_defaults() -> fixtures.MonkeyPatch:
 def _empty() -> bytes:
     """Return a database with tables, traits and classes, made once."""
     with _own_defaults(), upstream.PlacementFixture(use_intercept=False):
-        made: bytes = _connection(
-            db_api.get_placement_engine()).serialize()
+        made: bytes = _connection(db_api.get_placement_engine()).serialize()
         return made
 
 
@@ -237,8 +236,7 @@ class Nodes:
         """Have a provider offer this and nothing else."""
         there = self._client.inventories(uuid)
         assert there is not None
-        _worked(self._client.put_inventories(uuid, there.generation,
-                                             by_class))
+        _worked(self._client.put_inventories(uuid, there.generation, by_class))
 
     def offer_also(self, uuid: str, resource_class: str,
                    **differently: Any) -> None:

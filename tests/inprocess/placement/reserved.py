@@ -129,8 +129,7 @@ class TestCase(ground.TestCase):
             for host, total in each.counts.items():
                 expected.setdefault(host, {})[each.class_name] = (total, 0)
         self.assertEqual(expected, self.offers())
-        self.assertEqual({each.class_name for each in wanted},
-                         self.classes())
+        self.assertEqual({each.class_name for each in wanted}, self.classes())
         self.assertEqual(
             {each.reservation_id: (machine.extra_specs(
                 each.reservation_id, each.flavor, SLOTS), {each.project_id})

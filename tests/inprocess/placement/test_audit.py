@@ -86,8 +86,7 @@ class TestNodes(_TestCase):
         self.orphan(in_its_way)
         self.assertEqual({(Kind.UNHELD, node), (Kind.UNHELD, in_its_way),
                           (Kind.ORPHAN, in_its_way)}, {*self.found()})
-        self.assertEqual({Kind.UNHELD: True, Kind.ORPHAN: True},
-                         self.repair())
+        self.assertEqual({Kind.UNHELD: True, Kind.ORPHAN: True}, self.repair())
         self.assertEqual(owners, {row.owner for row in self.rows()})
         self.assert_clean()
 

@@ -31,8 +31,7 @@ class TestPlacementBeforeOthers(held_reservations.TestCase):
         def die(*sent: object) -> None:
             raise faults.Died
         self.network.before = die
-        self.assertRaises(faults.Died, release.release, self.engine,
-                          made.uuid)
+        self.assertRaises(faults.Died, release.release, self.engine, made.uuid)
         self.assertEqual(1, len(told))
 
     def test_mirror_does_not_wait_for_placement_for_each_node(self) -> None:

@@ -48,8 +48,7 @@ class TestHealing(of_old_sizes.TestCase):
         self.old_node()
         self.heal()
         self.network.calls.clear()
-        self.assertEqual([(Outcome.FINE, 'in order')],
-                         [*self.heal().values()])
+        self.assertEqual([(Outcome.FINE, 'in order')], [*self.heal().values()])
         self.assertEqual([], self.network.writes())
 
     def test_dry_run_tells_and_changes_nothing(self) -> None:
@@ -327,8 +326,7 @@ class TestWhileTheCloudRuns(of_old_sizes.TestCase):
                 self.heal(node)
                 self.network.before = nothing
                 self.assertEqual({}, self.has(instance), write)
-                self.assertEqual((Outcome.FINE, 'free'),
-                                 self.heal(node)[node])
+                self.assertEqual((Outcome.FINE, 'free'), self.heal(node)[node])
                 self.assertEqual({}, self.has(instance), write)
                 self.assertEqual({}, self.client.consumers_on(node))
 

@@ -56,8 +56,7 @@ class TestAllocations(_TestCase):
         self.assertEqual((1, in_memory.NOBODY, 'SOMEBODY'),
                          (there.generation, there.project_id,
                           there.consumer_type))
-        self.assertEqual({consumer: {GOLD: 1}},
-                         self.client.consumers_on(node))
+        self.assertEqual({consumer: {GOLD: 1}}, self.client.consumers_on(node))
         self.assertEqual({GOLD: 1}, self.client.usages(node))
 
     def test_second_claim_finds_it_full(self) -> None:

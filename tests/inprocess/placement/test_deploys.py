@@ -65,8 +65,7 @@ class TestKeep(TestCase):
         self.deploy(made)
         placement_sync.audit(self.engine, repair=True)
         self.assertEqual([], self.network.writes())
-        self.assertEqual([held.consumer_uuid],
-                         self.consumers(made.node_uuid))
+        self.assertEqual([held.consumer_uuid], self.consumers(made.node_uuid))
         self.assert_clean()
         self.free(made)
         self.assertEqual([], self.consumers(made.node_uuid))
@@ -88,8 +87,7 @@ class TestMove(TestCase):
 
     def assert_moved(self, made: node_reservation.Reservation) -> None:
         """Check that the instance has the node, and all agrees."""
-        self.assertEqual([made.instance_uuid],
-                         self.consumers(made.node_uuid))
+        self.assertEqual([made.instance_uuid], self.consumers(made.node_uuid))
         self.assert_clean()
 
     def assert_freed(self, made: node_reservation.Reservation) -> None:
@@ -178,8 +176,7 @@ class TestMove(TestCase):
         self.assertEqual({}, self.recover())
         release.release(self.engine, made.uuid)
         self.assertEqual({recovery.Recovered.MOVED: 1}, self.recover())
-        self.assertEqual([made.instance_uuid],
-                         self.consumers(other.node_uuid))
+        self.assertEqual([made.instance_uuid], self.consumers(other.node_uuid))
         self.assert_clean()
 
     def test_instance_that_nova_has_moved_keeps_what_it_has(self) -> None:
@@ -206,8 +203,7 @@ class TestMove(TestCase):
 
     def test_node_that_nova_has_claimed_anew_is_left_to_it(self) -> None:
         made = self.claimed_anew()
-        self.assertEqual([made.instance_uuid],
-                         self.consumers(made.node_uuid))
+        self.assertEqual([made.instance_uuid], self.consumers(made.node_uuid))
 
     def test_instance_that_nova_scheduled_is_left_alone_throughout(
             self) -> None:
@@ -295,8 +291,7 @@ class TestMove(TestCase):
         self.assertEqual(([made.instance_uuid], []),
                          (self.consumers(made.node_uuid), self.rows()))
         self.free(made)
-        self.assertEqual([made.instance_uuid],
-                         self.consumers(made.node_uuid))
+        self.assertEqual([made.instance_uuid], self.consumers(made.node_uuid))
 
     def test_reservation_that_is_deleted_takes_it_back(self) -> None:
         made = self.deployed()

@@ -134,8 +134,7 @@ class _Flavors:
                  slot: str = SLOT) -> list[dict[str, Any]]:
         """Return the only way to a server of a reservation."""
         name = names.class_of(lease.reservations[place].id)
-        return [{host: {slot: 1},
-                 names.child_of(host): {name: 1}}]
+        return [{host: {slot: 1}, names.child_of(host): {name: 1}}]
 
 
 class _Life(_Flavors):

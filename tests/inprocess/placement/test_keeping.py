@@ -312,8 +312,7 @@ class TestCommand(commanded.Commanded, TestCase):
 
     def test_without_an_action_it_says_which_there_are(self) -> None:
         with contextlib.redirect_stderr(io.StringIO()) as complained:
-            raised = self.assertRaises(SystemExit, manage.main,
-                                       ['placement'])
+            raised = self.assertRaises(SystemExit, manage.main, ['placement'])
         self.assertNotEqual(0, raised.code)
         self.assertIn('action', complained.getvalue())
 

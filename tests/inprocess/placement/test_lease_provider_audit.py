@@ -129,8 +129,7 @@ class TestFindings(TestCase):
             auditing.audit(self.engine)
             self.network.calls.clear()
             self.to_nova.calls.clear()
-            self.assertEqual((), auditing.audit(
-                self.engine).differences)
+            self.assertEqual((), auditing.audit(self.engine).differences)
             costs.append((len(self.network.calls), len(self.to_nova.calls)))
         self.assertEqual(costs[0], costs[1])
 
@@ -320,8 +319,7 @@ class TestKeeping(TestCase):
         self.world.ironic.remove(host)
         self.audit()
         self.execute(sa.delete(tables.nodes))
-        kept = placement_sync.audit(self.engine, repair=True,
-                                    everything=True)
+        kept = placement_sync.audit(self.engine, repair=True, everything=True)
         self.assertEqual([Kind.PROVIDER_LEFTOVER],
                          [each.kind for each in kept.differences])
         self.assertEqual((), kept.remaining)

@@ -84,8 +84,7 @@ class _Races:
         """Return what each host offers, by class."""
         found = {}
         for host in self.hosts:
-            there = self.client.inventories(
-                names.child_of(host))
+            there = self.client.inventories(names.child_of(host))
             found[host] = {name: offer['total'] for name, offer
                            in there.by_class.items()}
         return found

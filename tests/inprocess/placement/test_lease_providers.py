@@ -182,8 +182,7 @@ class TestEnd(_TestCase):
         """Trap 1: nova-compute may know the children."""
         host, wanted = self.offered(3)
         self.assert_ends(wanted)
-        self.assertIsNotNone(self.client.provider(
-            names.child_of(host)))
+        self.assertIsNotNone(self.client.provider(names.child_of(host)))
         again = self.brought(self.wanted({host: 1}))
         self.assert_active(again)
 

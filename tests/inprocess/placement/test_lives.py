@@ -201,8 +201,7 @@ class TestOfInstances(_Life, instance_leases.TestCase):
     writes, steps = 3, 30
 
     def planned(self, start: float = 1, end: float = 4) -> leases.Lease:
-        return self.leasing.create(start, end,
-                                   leasing.instances(1, 2, 512, 5))
+        return self.leasing.create(start, end, leasing.instances(1, 2, 512, 5))
 
     def hold_up(self) -> None:
         self.to_nova.down = True

@@ -246,8 +246,7 @@ class _Consumers(_TestCase):
             release.release(self.engine, row.owner)
         self.assertIs(Outcome.CONSUMER_CHANGED,
                       self.write(poisoned[1], CUSTOM_GOLD=1))
-        self.assertIs(Outcome.DONE,
-                      self.write(poisoned[1], 0, CUSTOM_GOLD=1))
+        self.assertIs(Outcome.DONE, self.write(poisoned[1], 0, CUSTOM_GOLD=1))
 
     def test_each_claim_has_a_consumer_of_its_own(self) -> None:
         """F4: a generation begins anew when the consumer becomes empty."""

@@ -84,8 +84,7 @@ class _Outages(beside.Beside):
         with futures.ThreadPoolExecutor(CLIENTS) as pool:
             done = [pool.submit(self.go_on, self.another_engine(), nodes,
                                 seed, until) for seed in range(CLIENTS)]
-            seen = sum((each.result() for each in done),
-                       collections.Counter())
+            seen = sum((each.result() for each in done), collections.Counter())
         injected = collections.Counter(asked)
         self.addDetail('faults', content.text_content(
             f'{sum(injected.values())} faults injected: {dict(injected)}; '

@@ -172,8 +172,7 @@ class TestReserve(held_reservations.TestCase):
         made = self.reserve(node, instance_uuid=instance)
         self.assertEqual(node, made.node_uuid)
         self.assertEqual(before, self.client.consumer(instance))
-        self.assertEqual(([instance], []),
-                         (self.consumers(node), self.rows()))
+        self.assertEqual(([instance], []), (self.consumers(node), self.rows()))
         self.assert_clean()
 
     def test_same_request_again_writes_nothing(self) -> None:
@@ -226,8 +225,7 @@ class TestReserve(held_reservations.TestCase):
     def test_two_at_once_get_two_nodes(self) -> None:
         nodes = [self.enrol(), self.enrol()]
         made: list[node_reservation.Reservation] = []
-        self.world.before_next_write(
-            lambda: made.append(self.reserve(*nodes)))
+        self.world.before_next_write(lambda: made.append(self.reserve(*nodes)))
         made.append(self.reserve(*nodes))
         self.assertEqual({*nodes}, {one.node_uuid for one in made})
         self.assert_clean()
@@ -496,8 +494,7 @@ class TestDeaths(held_reservations.TestCase):
         node = self.enrol()
         self.die(node)
         with self.engine.database.read() as opened:
-            state, = opened.execute(sa.select(
-                tables.holds.c.state)).scalars()
+            state, = opened.execute(sa.select(tables.holds.c.state)).scalars()
         self.assertEqual('promising', state)
 
 

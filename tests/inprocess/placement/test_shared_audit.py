@@ -405,8 +405,7 @@ class TestServers(_Leased):
             names.child_of(self.compute): {
                 wanted.class_name: 1}}))
         self.nova.migrations[migration].status = 'error'
-        self.assertEqual([(Kind.FAILED_MIGRATION, self.compute)],
-                         self.found())
+        self.assertEqual([(Kind.FAILED_MIGRATION, self.compute)], self.found())
         difference, = auditing.audit(self.engine).differences
         self.assertIn(
             f'The migration {migration} of the server {server} has failed in '

@@ -99,8 +99,7 @@ class TestStart(shared.TestCase):
         self.work(1)
         self.assertEqual([STATUS.ACTIVE] * 2,
                          [self.status(each) for each in (one, two)])
-        self.assert_active(self.had(one, {host: 1}),
-                           self.had(two, {host: 3}))
+        self.assert_active(self.had(one, {host: 1}), self.had(two, {host: 3}))
         self.assertEqual(times(4), self.usage(host))
         self.assert_clean()
 
@@ -120,8 +119,7 @@ class TestStart(shared.TestCase):
         self.assertIsNot(STATUS.ACTIVE, self.status(lease))
         self.assertIn('too little left in Placement', self.waiting(lease))
         self.assertIn(theirs, self.waiting(lease))
-        self.assertEqual(({'VCPU': 7}, {}), (self.usage(host),
-                                             self.offers()))
+        self.assertEqual(({'VCPU': 7}, {}), (self.usage(host), self.offers()))
         there = dict(hosts.find(self.engine, host).node.inventories or ())
         self.assertEqual(7, there['VCPU'].used)
         self.client.delete_allocations(theirs)
@@ -200,8 +198,7 @@ class TestStart(shared.TestCase):
         self.to_nova.down = False
         self.soon()
         placement_sync.recover(self.engine)
-        self.assertEqual(({}, times(1)),
-                         (self.usage(host), self.usage(other)))
+        self.assertEqual(({}, times(1)), (self.usage(host), self.usage(other)))
         placement_sync.audit(self.engine, repair=True)
         self.assert_active(self.had(lease, {other: 1}))
         self.assert_clean()

@@ -98,15 +98,13 @@ class _Races(beside.Beside):
 
     def differences(self) -> tuple[differences.Difference, ...]:
         """Look at everything."""
-        return auditing.audit(self.engine,
-                                     everything=True).differences
+        return auditing.audit(self.engine, everything=True).differences
 
     def assert_full(self, ids: list[str]) -> None:
         """Each lease has what it was promised, once."""
         self.assertEqual(LEASES * EACH * shared.SIZES[0], self.usage())
         rows = self.rows()
-        self.assertEqual(
-            LEASES * EACH, len({row.owner for row in rows}))
+        self.assertEqual(LEASES * EACH, len({row.owner for row in rows}))
         self.assertEqual({row.consumer_uuid for row in rows},
                          {*self.consumers(self.host)})
         self.assertEqual((), self.differences())

@@ -38,6 +38,8 @@ CHROMIUM = os.environ.get('IRONIC_RESERVATIONS_CHROMIUM', '/usr/bin/chromium')
 FLAGS = ('--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
           '--disable-background-networking', '--disable-component-update',
           '--disable-sync')
+PHONE = {'viewport': {'width': 390, 'height': 780}, 'has_touch': True,
+         'is_mobile': True}
 _HOME = '/reservation/calendar/'
 _VERSIONED = {'X-OpenStack-Ironic-API-Version': 'latest'}
 
@@ -165,6 +167,12 @@ def written(date: datetime.datetime) -> str:
     return date.strftime('%Y-%m-%d %H:%M')
 
 
+def window_of(lease: dict[str, Any]) -> tuple[datetime.datetime, ...]:
+    """Return when a lease starts and ends."""
+    return tuple(datetime.datetime.fromisoformat(lease[key]).replace(
+        tzinfo=datetime.UTC) for key in ('start_date', 'end_date'))
+
+
 class Browsing(testtools.TestCase):
     """Somebody before a browser.
 
@@ -259,6 +267,31 @@ class BrowserCase(Browsing):
         if 'open' in state:
             sync_api.expect(self.row(f'{state["open"]}-0', page)
                             ).to_be_visible()
+
+    def colleague(self) -> sync_api.Page:
+        """Return the page of somebody else, with the same address."""
+        page = self.someone()
+        page.goto(self.page.url)
+        return page
+
+    def script(self, names: str, module: str, body: str,
+               *asked: Any) -> Any:
+        """Run a script with what a module of the page exports.
+
+        :param names: what the script has of the module.
+        :param asked: what the script has as an array of that name.
+        """
+        return self.page.evaluate(f'''async (asked) => {{
+            const {{{names}}} = await import(
+              new URL('static/{module}.js', window.location));
+            {body}
+        }}''', asked)
+
+    def maintain_node(self, name: str) -> None:
+        """Have a node be in maintenance until the end of the story."""
+        path = f'nodes/{name}/maintenance'
+        self.service.ask_ironic('PUT', path, {})
+        self.addCleanup(self.service.ask_ironic, 'DELETE', path)
 
     def row(self, name: str, page: sync_api.Page | None = None
             ) -> sync_api.Locator:

@@ -96,8 +96,7 @@ def take(browser: sync_api.Browser, service: base.Service) -> None:
         names = page.locator('.class-row').first.bounding_box()
         assert box is not None and names is not None
         day = (_DESK['viewport']['width'] - names['width']) / _DAYS
-        page.mouse.move(names['width'] + day * (_today() + 0.5),
-                        box['y'] + 12)
+        page.mouse.move(names['width'] + day * (_today() + 0.5), box['y'] + 12)
         sync_api.expect(page.locator('#tip')).to_contain_text('training')
         _take(page, 'light')
     with _page(browser, service.page, {**_DESK, 'color_scheme': 'dark'},

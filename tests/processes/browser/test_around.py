@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import re
 import urllib.parse
 
 from playwright import sync_api
@@ -25,8 +26,6 @@ from testtools import matchers
 from tests.processes.browser import base
 
 expect = sync_api.expect
-_PHONE = {'viewport': {'width': 390, 'height': 780}, 'has_touch': True,
-          'is_mobile': True}
 _CALENDAR = '**/api/v1/calendar?**'
 _ROWS = '**/api/v1/calendar?**rows=true**'
 
@@ -140,27 +139,32 @@ class AroundTestCase(base.BrowserCase):
         with self.page.expect_request(later):
             self.page.clock.fast_forward(10 * 24 * 3600 * 1000)
 
-    def _book_once(self, statuses, *asked):
-        """Return what is sent for bookings: [start_date, key, now]."""
-        sent = []
-        answers = iter(statuses)
+    def _written(self, statuses, name, body, *asked):
+        """Return the bodies and keys of the writes of a script.
+
+        :param statuses: of the answers.
+        :param name: what the script has of the module of these writes.
+        """
+        bodies, keys, answers = [], [], iter(statuses)
 
         def answer(route):
-            sent.append((route.request.post_data_json['start_date'],
-                         route.request.headers['idempotency-key']))
+            bodies.append(route.request.post_data_json)
+            keys.append(route.request.headers['idempotency-key'])
             route.fulfill(status=next(answers), json={'lease': {}})
 
         self.open()
-        self.page.route('**/api/v1/leases', answer)
-        self.page.evaluate('''async (all) => {
-            const {bookOnce} = await import(
-              `${location.pathname}static/write_once.js`);
-            for (const [start, now] of all) {
+        self.page.route(re.compile('/api/v1/leases(/[^/?]+)?$'), answer)
+        self.script(name, 'write_once', body, *asked)
+        return bodies, keys
+
+    def _book_once(self, statuses, *asked):
+        """Return the starts and keys of bookings: [start_date, now]."""
+        bodies, keys = self._written(statuses, 'bookOnce', '''
+            for (const [start, now] of asked) {
               await bookOnce({start_date: start, end_date: '2030-01-02'},
                              Date.parse(now) / 1000).catch(() => {});
-            }
-        }''', asked)
-        return [start for start, _ in sent], [key for _, key in sent]
+            }''', *asked)
+        return [each['start_date'] for each in bodies], keys
 
     def test_start_passes_after_an_answer_that_is_lost(self):
         """It is the same request, until the service tells its outcome."""
@@ -179,52 +183,25 @@ class AroundTestCase(base.BrowserCase):
             ['2030-01-01T10:00:00Z', '2030-01-01T10:00:00Z', 'now'], starts)
         self.assertEqual((keys[0], 2), (keys[1], len(set(keys))))
 
-    def _change_once(self, *asked):
-        """Return the keys of changes, asked for with the status of each."""
-        keys = []
-        answers = iter([status for status, *_ in asked])
-
-        def answer(route):
-            keys.append(route.request.headers['idempotency-key'])
-            route.fulfill(status=next(answers), json={'lease': {}})
-
-        self.open()
-        self.page.route('**/api/v1/leases/*', answer)
-        self.page.evaluate('''async (all) => {
-            const {changeOnce} = await import(
-              `${location.pathname}static/write_once.js`);
-            for (const [, id, end] of all) {
-              await changeOnce(id, {end_date: end}).catch(() => {});
-            }
-        }''', asked)
-        return keys
-
     def test_change_whose_answer_is_lost_is_the_same_request(self):
         """Until the service tells its outcome; others have their own keys."""
-        keys = self._change_once(
-            (504, 'one', '10:00'), (503, 'one', '10:00'),
-            (200, 'one', '10:00'), (200, 'one', '10:00'),
-            (409, 'one', '11:00'), (504, 'one', '11:00'),
-            (200, 'two', '11:00'), (200, 'one', '11:00'))
+        changes = ((504, 'one', '10:00'), (503, 'one', '10:00'),
+                   (200, 'one', '10:00'), (200, 'one', '10:00'),
+                   (409, 'one', '11:00'), (504, 'one', '11:00'),
+                   (200, 'two', '11:00'), (200, 'one', '11:00'))
+        _, keys = self._written(
+            [status for status, *_ in changes], 'changeOnce', '''
+            for (const [, id, end] of asked) {
+              await changeOnce(id, {end_date: end}).catch(() => {});
+            }''', *changes)
         self.assertEqual(1, len(set(keys[:3])))
         self.assertEqual(6, len(set(keys)), keys)
 
     def test_two_clicks_change_a_lease_once(self):
         """Both requests have one key, whichever is served first."""
-        keys = []
-
-        def answer(route):
-            keys.append(route.request.headers['idempotency-key'])
-            route.fulfill(status=200, json={'lease': {}})
-
-        self.open()
-        self.page.route('**/api/v1/leases/*', answer)
-        self.page.evaluate('''async () => {
-            const {changeOnce} = await import(
-              `${location.pathname}static/write_once.js`);
+        _, keys = self._written((200, 200), 'changeOnce', '''
             await Promise.all([1, 2].map(
-              () => changeOnce('one', {end_date: 'now'})));
-        }''')
+              () => changeOnce('one', {end_date: 'now'})));''')
         self.assertEqual((2, 1), (len(keys), len(set(keys))))
 
     def test_other_start_is_another_request(self):
@@ -240,10 +217,10 @@ class AroundTestCase(base.BrowserCase):
         self.open_days()
         self.page.clock.pause_at(base.minute(1))
         written = '''async () => {
-            const {current} = await import(
-              `${location.pathname}static/address.js`);
-            const {write} = await import(
-              `${location.pathname}static/times.js`);
+            const load = (name) => import(
+              `${location.pathname}static/${name}.js`);
+            const {current} = await load('address');
+            const {write} = await load('times');
             const from = new URLSearchParams(location.search).get('from');
             return [window.written, from === write(current().from)];
         }'''
@@ -318,7 +295,7 @@ class AroundTestCase(base.BrowserCase):
 
     def test_phone_shows_and_books(self):
         self.service.lease(0, 30, name='training', hosts=2)
-        page = self.someone(**_PHONE)
+        page = self.someone(**base.PHONE)
         self.open(page, open='gold')
         expect(self.row('gold-0', page)).to_be_visible()
         self.assertEqual(390, page.evaluate(
@@ -334,11 +311,8 @@ class AroundTestCase(base.BrowserCase):
 
     def test_phone_shows_hosts_that_are_not_usable(self):
         """Their number was cut: the column of names is narrow."""
-        node = self.service.ask_ironic('GET', 'nodes/gold-0')['uuid']
-        self.service.ask_ironic('PUT', f'nodes/{node}/maintenance', {})
-        self.addCleanup(self.service.ask_ironic, 'DELETE',
-                        f'nodes/{node}/maintenance')
-        page = self.someone(**_PHONE)
+        self.maintain_node('gold-0')
+        page = self.someone(**base.PHONE)
         self.open(page)
         away = self.row('gold', page).locator('.away')
         expect(away).to_have_text('1 not usable', use_inner_text=True)
@@ -352,7 +326,7 @@ class AroundTestCase(base.BrowserCase):
     def test_phone_shows_what_is_asked_for(self):
         """The row of the class stays above the form, whatever that says."""
         self.service.lease(1, 30, name='training', hosts=2)
-        page = self.someone(**_PHONE)
+        page = self.someone(**base.PHONE)
         self.open(page)
         page.locator('#book').tap()
         page.fill('#book-hosts', '3')
@@ -435,8 +409,7 @@ class AroundTestCase(base.BrowserCase):
         there = self.page.locator('.summary time').first
         # NOTE: not from the clock, whose minute may be over by now.
         start = datetime.datetime.fromisoformat(lease['start_date'])
-        expect(there).to_have_attribute(
-            'title', f'{start:%Y-%m-%d %H:%M} UTC')
+        expect(there).to_have_attribute('title', f'{start:%Y-%m-%d %H:%M} UTC')
         zone = self.page.evaluate('-new Date().getTimezoneOffset() / 60')
         self.assertIn(f'{(start.hour + int(zone)) % 24:02}:{start.minute:02}',
                       there.inner_text())
@@ -455,11 +428,9 @@ class AroundTestCase(base.BrowserCase):
     def test_edges_snap_to_whole_seconds(self):
         """Wherever the pointer is; the form said one minute less."""
         for zone in ('Australia/Lord_Howe', 'Europe/Berlin'):
-            page = self.someone(timezone_id=zone)
-            self.open(page)
-            self.assertEqual([], page.evaluate('''async () => {
-                const {snap} = await import(
-                  new URL('static/times.js', window.location));
+            self.page = self.someone(timezone_id=zone)
+            self.open()
+            self.assertEqual([], self.script('snap', 'times', '''
                 const wrong = [];
                 for (let at = 0; at < 500; at += 1) {
                   const there = snap(1806700000 + at * 997.137, 3600);
@@ -467,24 +438,23 @@ class AroundTestCase(base.BrowserCase):
                     wrong.push([at, there]);
                   }
                 }
-                return wrong;
-              }'''))
+                return wrong;'''))
 
     def test_edges_snap_to_the_clock_of_the_reader(self):
         """On the days, too, that have 25 hours or 23."""
         self.open()
-        snapped = self.page.evaluate('''async (all) => {
-            const {snap} = await import(
-              `${location.pathname}static/times.js`);
-            return all.map(([at, hours]) => new Date(1000 * snap(
-              Date.parse(at) / 1000, hours * 3600)).toISOString());
-        }''', [['2027-07-01T20:00Z', 24], ['2027-10-31T13:00Z', 24],
-               ['2027-10-31T10:30Z', 24], ['2027-10-31T11:20Z', 6],
-               ['2027-03-28T09:40Z', 12], ['2027-10-31T01:20Z', 0.5]])
-        self.assertEqual([
-            '2027-07-01T22:00:00.000Z', '2027-10-31T23:00:00.000Z',
-            '2027-10-30T22:00:00.000Z', '2027-10-31T11:00:00.000Z',
-            '2027-03-28T10:00:00.000Z', '2027-10-31T01:30:00.000Z'], snapped)
+        for at, hours, snapped in (
+                ('2027-07-01T20:00Z', 24, '2027-07-01T22:00:00.000Z'),
+                ('2027-10-31T13:00Z', 24, '2027-10-31T23:00:00.000Z'),
+                ('2027-10-31T10:30Z', 24, '2027-10-30T22:00:00.000Z'),
+                ('2027-10-31T11:20Z', 6, '2027-10-31T11:00:00.000Z'),
+                ('2027-03-28T09:40Z', 12, '2027-03-28T10:00:00.000Z'),
+                ('2027-10-31T01:20Z', 0.5, '2027-10-31T01:30:00.000Z')):
+            self.assertEqual(snapped, self.script('snap', 'times', '''
+                const [at, hours] = asked;
+                return new Date(1000 * snap(
+                  Date.parse(at) / 1000, hours * 3600)).toISOString();
+            ''', at, hours))
 
 
 class EmptyTestCase(base.BrowserCase):

@@ -246,13 +246,11 @@ class OffersTestCase(base.BrowserCase):
 
     def lanes(self, draft, *offers):
         """Return the part of the row of the draft and of each offer."""
-        return self.page.evaluate('''async ([draft, offers]) => {
-            const {lanesOf} = await import(
-              `${location.pathname}static/offer_lanes.js`);
+        return self.script('lanesOf', 'offer_lanes', '''
+            const [draft, ...offers] = asked;
             const found = lanesOf(draft, offers);
-            return [draft, ...offers].filter(Boolean).map(
-              (each) => found.get(each));
-        }''', [draft, list(offers)])
+            return asked.filter(Boolean).map((each) => found.get(each));
+        ''', draft, *offers)
 
     def test_each_offer_has_a_lane(self):
         """As low as need be, and where it overlaps nothing, all of the row."""

@@ -24,13 +24,8 @@ from testtools import matchers
 from tests.processes.browser import base
 
 expect = sync_api.expect
+window_of = base.window_of
 _POSSIBLE = 'Possible'
-
-
-def window_of(lease):
-    """Return when a lease is."""
-    return tuple(datetime.datetime.fromisoformat(lease[key]).replace(
-        tzinfo=datetime.UTC) for key in ('start_date', 'end_date'))
 
 
 class BookTestCase(base.BrowserCase):
@@ -95,8 +90,7 @@ class BookTestCase(base.BrowserCase):
         self.open_days()
         self.drag('gold', 10, 16)
         expect(self.verdict).to_contain_text('In the way')
-        expect(self.verdict).to_contain_text(
-            '3 hosts of your lease taken: ')
+        expect(self.verdict).to_contain_text('3 hosts of your lease taken: ')
         expect(self.page.locator('.booking button[type=submit]')
                ).to_be_disabled()
         self.check_accessible()
@@ -178,8 +172,7 @@ class BookTestCase(base.BrowserCase):
         self.page.get_by_label('Only the host gold-1').check()
         expect(self.verdict).to_contain_text(_POSSIBLE)
         said = self.verdict.inner_text()
-        colleague = self.someone()
-        colleague.goto(self.page.url)
+        colleague = self.colleague()
         expect(colleague.locator('#book-name')).to_have_value(name)
         expect(colleague.locator('#book-properties')).to_have_value(condition)
         expect(colleague.get_by_label('Only the host gold-1')).to_be_checked()
@@ -222,9 +215,7 @@ class BookTestCase(base.BrowserCase):
         self.page.fill('#book-most', '3')
         expect(self.verdict).to_contain_text('Possible: 2 of 2 to 3 hosts')
         self.check_accessible()
-        colleague = self.someone()
-        colleague.goto(self.page.url)
-        expect(colleague.locator('#book-most')).to_have_value('3')
+        expect(self.colleague().locator('#book-most')).to_have_value('3')
         self.press('Book', '.booking')
         self.titled('lease')
         expect(self.page.get_by_role('heading', name='2–3 hosts of gold')
@@ -243,9 +234,7 @@ class BookTestCase(base.BrowserCase):
         expect(self.verdict).to_contain_text('It waits, and starts at the '
                                              'latest: ')
         self.check_accessible()
-        colleague = self.someone()
-        colleague.goto(self.page.url)
-        expect(colleague.locator('#book-dates')).to_have_value('queue')
+        expect(self.colleague().locator('#book-dates')).to_have_value('queue')
         self.press('Book', '.booking')
         self.titled('lease')
         self.says('.summary', 'Queued: it starts earlier')
@@ -275,8 +264,7 @@ class BookTestCase(base.BrowserCase):
         expect(self.verdict).to_contain_text('Planned for now: ')
         self.says('#book-dates-note', '4 h')
         self.check_accessible()
-        colleague = self.someone()
-        colleague.goto(self.page.url)
+        colleague = self.colleague()
         expect(colleague.locator('#book-length')).to_have_value('4')
         expect(colleague.locator('#book-unit')).to_have_value('1')
         self.says('.verdict', 'Planned for now: ', colleague)

@@ -43,15 +43,25 @@ class ChangeTestCase(base.BrowserCase):
         expect(self.page.locator('.host-row .said').filter(
             has_text=f'your lease {name}').first).to_be_attached()
 
-    def test_end_is_dragged(self):
-        host = self.host_of(self.service.lease(2, 12, name='training'))
+    def drawn(self, start, end):
+        """Make a lease, wait until it is drawn, and return its host."""
+        host = self.host_of(self.service.lease(start, end, name='training'))
         self.open_days(open='gold')
         self.saw('training')
+        return host
+
+    def shown(self, start, end):
+        """Make a lease, open its page, and return it."""
+        lease = self.service.lease(start, end, name='training')
+        self.open(lease=lease['id'])
+        return lease
+
+    def test_end_is_dragged(self):
+        host = self.drawn(2, 12)
         with self.answer_to('PUT') as sent:
             self.drag_edge(host, 12, 20)
             self.says('#notice', 'possible; it keeps its hosts')
-            self.assertThat(self.hours_of('training'),
-                            matchers.LessThan(12.1))
+            self.assertThat(self.hours_of('training'), matchers.LessThan(12.1))
             self.page.mouse.up()
         self.assertEqual(200, sent.value.status)
         self.assertThat(self.hours_of('training'), matchers.GreaterThan(18))
@@ -75,9 +85,7 @@ class ChangeTestCase(base.BrowserCase):
         self.assertThat(self.hours_of('training'), matchers.GreaterThan(29))
 
     def test_start_is_dragged(self):
-        host = self.host_of(self.service.lease(10, 20, name='training'))
-        self.open_days(open='gold')
-        self.saw('training')
+        host = self.drawn(10, 20)
         with self.answer_to('PUT'):
             self.drag_edge(host, 10, 5, 1)
             self.says('#notice', 'possible')
@@ -100,9 +108,7 @@ class ChangeTestCase(base.BrowserCase):
         self.assertEqual(host, self.host_of(self.service.leases()['other']))
 
     def test_escape_leaves_it(self):
-        host = self.host_of(self.service.lease(2, 12, name='training'))
-        self.open_days(open='gold')
-        self.saw('training')
+        host = self.drawn(2, 12)
         self.drag_edge(host, 12, 20)
         self.says('#notice', 'Drop to do it')
         changed = []
@@ -139,8 +145,7 @@ class ChangeTestCase(base.BrowserCase):
         page = self.page.locator('#panel')
         expect(page).to_contain_text('ends in')
         host = re.compile(f'^{re.escape(self.host_of(lease))} ')
-        expect(page.get_by_role('row', name=host)
-               ).to_contain_text('available')
+        expect(page.get_by_role('row', name=host)).to_contain_text('available')
         expect(page).to_contain_text('end is near')
         expect(page).to_contain_text('baremetal reservation deploy')
         self.assertNotIn(proof, page.inner_text())
@@ -170,8 +175,7 @@ class ChangeTestCase(base.BrowserCase):
         said = {'status': 409, 'json': {'errors': [{
             'status': 409, 'code': 'lease.busy',
             'detail': 'Try again after 2050-01-31 23:30 UTC.'}]}}
-        lease = self.service.lease(2, 12, name='training')
-        self.open(lease=lease['id'])
+        lease = self.shown(2, 12)
         self.press('Delete')
         self.page.route('**/api/v1/leases**', lambda route: route.fulfill(
             **said))
@@ -189,16 +193,13 @@ class ChangeTestCase(base.BrowserCase):
     def test_commands_for_each_reservation(self):
         """Instances are booted in Nova; compute hosts are not deployed."""
         self.open()
-        commands = self.page.evaluate('''async () => {
-            const {commandsFor} = await import(
-              `${location.pathname}static/lease_page.js`);
+        commands = self.script('commandsFor', 'lease_page', '''
             return commandsFor({id: 'L', reservations: [
               {id: 'R0', min: 2, max: 2, nodes: [{uuid: 'N0'}]},
               {id: 'R1', amount: 3, nodes: [{uuid: 'N1'}]},
               {id: 'R2', amount: 1, nodes: [{uuid: 'N2'}]}]},
               new Map([['N0', {kind: 'node'}], ['N1', {kind: 'compute host'}],
-                       ['N2', {kind: 'node'}]]));
-        }''')
+                       ['N2', {kind: 'node'}]]));''')
         titles = [title for title, _ in commands]
         self.assertEqual([
             'Deploy its hosts',
@@ -239,8 +240,7 @@ class ChangeTestCase(base.BrowserCase):
             self.page.evaluate('navigator.clipboard.readText()'))
 
     def test_renamed_with_keys(self):
-        lease = self.service.lease(2, 12, name='training')
-        self.open(lease=lease['id'])
+        self.shown(2, 12)
         self.page.get_by_role('button', name='Rename').press('Enter')
         expect(self.page.locator('#lease-name')).to_be_focused()
         self.page.keyboard.type('drill')
@@ -250,8 +250,7 @@ class ChangeTestCase(base.BrowserCase):
 
     def test_escape_leaves_what_is_typed(self):
         """First the field, and the focus is back; then the panel."""
-        lease = self.service.lease(2, 12, name='training')
-        self.open(lease=lease['id'])
+        self.shown(2, 12)
         button = self.page.get_by_role('button', name='Rename')
         for leave in (lambda: self.page.keyboard.press('Escape'),
                       lambda: self.page.get_by_role(
@@ -350,8 +349,7 @@ class ChangeTestCase(base.BrowserCase):
             self.assertEqual(
                 (fixed, lease['start_date'], lease['end_date']),
                 (found['fixed'], found['start_date'], found['end_date']))
-            self.page.get_by_role('button', name='Change times').press(
-                'Enter')
+            self.page.get_by_role('button', name='Change times').press('Enter')
             expect(choice).to_have_value('fixed' if fixed else 'open')
 
     def test_lease_starts_while_its_times_are_changed(self):
@@ -373,12 +371,10 @@ class ChangeTestCase(base.BrowserCase):
         expect(summary).to_contain_text('active')
         self.check_accessible()
         self.press('Cancel')
-        expect(self.page.get_by_role('button', name='End now')
-               ).to_be_visible()
+        expect(self.page.get_by_role('button', name='End now')).to_be_visible()
 
     def test_deleted_after_a_question(self):
-        lease = self.service.lease(2, 12, name='training')
-        self.open(lease=lease['id'])
+        self.shown(2, 12)
         self.press('Delete')
         self.check_accessible()
         self.press('Keep it')
@@ -406,8 +402,7 @@ class ChangeTestCase(base.BrowserCase):
                       == 'ACTIVE')
 
     def test_ended_now(self):
-        lease = self.service.lease(0, 12, name='training')
-        self.open(lease=lease['id'])
+        self.shown(0, 12)
         self.press('End now')
         self.press('End now', 'dialog')
         self.says('#notice', 'ends now')
@@ -415,8 +410,7 @@ class ChangeTestCase(base.BrowserCase):
 
     def test_panel_begins_at_its_top(self):
         """However far down somebody was in what it showed before."""
-        lease = self.service.lease(2, 12, name='training')
-        self.open(lease=lease['id'])
+        self.shown(2, 12)
         self.says('section.history', 'Booked')
         panel = self.page.locator('#panel')
         panel.evaluate('(each) => { each.scrollTop = 10000; }')

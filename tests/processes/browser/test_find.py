@@ -52,10 +52,8 @@ class FindTestCase(base.BrowserCase):
         self.slots.first.click()
         self.titled('lease')
         lease = self.service.leases()['lease']
-        start, end = (datetime.datetime.fromisoformat(lease[key])
-                      for key in ('start_date', 'end_date'))
-        self.assertEqual(
-            datetime.datetime.fromisoformat(self.taken['end_date']), start)
+        start, end = base.window_of(lease)
+        self.assertEqual(base.window_of(self.taken)[1], start)
         self.assertEqual(datetime.timedelta(days=1), end - start)
         self.assertEqual(2, len(lease['reservations'][0]['nodes']))
 
@@ -75,8 +73,7 @@ class FindTestCase(base.BrowserCase):
         self.slots.first.click()
         self.titled('training')
         lease = self.service.leases()['training']
-        start, end = (datetime.datetime.fromisoformat(lease[key])
-                      for key in ('start_date', 'end_date'))
+        start, end = base.window_of(lease)
         self.assertEqual(datetime.timedelta(days=3), end - start)
         self.assertEqual(f'{start:%Y-%m-%d %H:%M} UTC – '
                          f'{end:%Y-%m-%d %H:%M} UTC', dates)
@@ -98,9 +95,7 @@ class FindTestCase(base.BrowserCase):
             '1 host of gold with resource_class=gold, '
             'resource_class != x for 1 d')
         self.check_accessible()
-        colleague = self.someone()
-        colleague.goto(self.page.url)
-        expect(colleague.locator('#find-properties')).to_have_value(
+        expect(self.colleague().locator('#find-properties')).to_have_value(
             'resource_class=gold, resource_class != x')
         self.slots.first.click()
         self.titled('lease')
@@ -122,9 +117,7 @@ class FindTestCase(base.BrowserCase):
         expect(self.slots.first).to_contain_text(
             '2 to 3 hosts of gold for 1 d, as “lease”')
         self.check_accessible()
-        colleague = self.someone()
-        colleague.goto(self.page.url)
-        expect(colleague.locator('#find-most')).to_have_value('3')
+        expect(self.colleague().locator('#find-most')).to_have_value('3')
         self.slots.first.click()
         self.titled('lease')
         part, = self.service.leases()['lease']['reservations']
@@ -148,14 +141,12 @@ class FindTestCase(base.BrowserCase):
         self.titled('anytime')
         self.says('.summary', 'Its dates are open: it may move between')
         lease = self.service.leases()['anytime']
-        start, end, *between = (
-            datetime.datetime.fromisoformat(date) for date in (
-                lease['start_date'], lease['end_date'], *lease['between']))
+        start, end = base.window_of(lease)
         self.assertEqual(datetime.timedelta(days=1), end - start)
-        self.assertGreaterEqual(start, datetime.datetime.fromisoformat(
-            self.taken['end_date']))
-        local = [each.replace(tzinfo=datetime.UTC).astimezone(_BERLIN)
-                 for each in between]
+        self.assertGreaterEqual(start, base.window_of(self.taken)[1])
+        local = [datetime.datetime.fromisoformat(each).replace(
+            tzinfo=datetime.UTC).astimezone(_BERLIN)
+            for each in lease['between']]
         self.assertEqual(window[1], f'{local[1]:%Y-%m-%dT%H:%M}')
         self.assertLessEqual(f'{local[0]:%Y-%m-%dT%H:%M}', window[0])
 
@@ -198,12 +189,10 @@ class FindTestCase(base.BrowserCase):
         expect(self.slots.first).to_be_visible()
         self.slots.first.click()
         self.titled('lease')
-        start = datetime.datetime.fromisoformat(
-            self.service.leases()['lease']['start_date']).replace(
-                tzinfo=datetime.UTC)
+        lease = self.service.leases()['lease']
+        start, _ = base.window_of(lease)
         self.assert_in_view(start)
-        self.open(self.page, **self.window(-12, 0),
-                  lease=self.service.leases()['lease']['id'])
+        self.open(self.page, **self.window(-12, 0), lease=lease['id'])
         self.press('Show on the timeline')
         self.assert_in_view(start)
 
@@ -220,11 +209,10 @@ class FindTestCase(base.BrowserCase):
         expect(self.slots.first).to_contain_text(
             '2 hosts of gold for 3 d, as “training”')
         said = self.slots.first.inner_text()
-        colleague = self.someone()
-        colleague.goto(self.page.url)
-        expect(colleague.locator('#find-hosts')).to_have_value('2')
-        expect(colleague.locator('#find-length')).to_have_value('3')
-        expect(colleague.locator('#find-name')).to_have_value('training')
+        colleague = self.colleague()
+        for field, value in (('hosts', '2'), ('length', '3'),
+                             ('name', 'training')):
+            expect(colleague.locator(f'#find-{field}')).to_have_value(value)
         self.assertEqual(
             said, colleague.locator('.slots .offer').first.inner_text())
 

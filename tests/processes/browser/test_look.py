@@ -121,8 +121,7 @@ class LookTestCase(base.BrowserCase):
         self.open(range=30, open='gold')
         self.press('Later')
         period = self.page.locator('#period').inner_text()
-        colleague = self.someone()
-        colleague.goto(self.page.url)
+        colleague = self.colleague()
         expect(colleague.locator('#period')).to_have_text(period)
         expect(self.row('gold-0', colleague)).to_be_visible()
 
@@ -148,15 +147,12 @@ class LookTestCase(base.BrowserCase):
         """In Berlin, the 31st of March 2030 has 23 hours."""
         self.open(**{'from': '2030-03-26T23:00:00Z',
                      'to': '2030-04-02T22:00:00Z'})
-        self.press('Later')
-        self.wait_until(self.showing({'from': '2030-04-02T22:00:00Z',
-                                      'to': '2030-04-09T22:00:00Z'}))
-        self.press('Earlier')
-        self.wait_until(self.showing({'from': '2030-03-26T23:00:00Z',
-                                      'to': '2030-04-02T22:00:00Z'}))
-        self.press('Earlier')
-        self.wait_until(self.showing({'from': '2030-03-19T23:00:00Z',
-                                      'to': '2030-03-26T23:00:00Z'}))
+        for button, start, end in (
+                ('Later', '2030-04-02T22:00:00Z', '2030-04-09T22:00:00Z'),
+                ('Earlier', '2030-03-26T23:00:00Z', '2030-04-02T22:00:00Z'),
+                ('Earlier', '2030-03-19T23:00:00Z', '2030-03-26T23:00:00Z')):
+            self.press(button)
+            self.wait_until(self.showing({'from': start, 'to': end}))
 
     def test_ranges_and_zoom(self):
         self.open()
@@ -205,10 +201,7 @@ class LookTestCase(base.BrowserCase):
         self.assertLess(abs(there - time), datetime.timedelta(hours=18))
 
     def test_conditions_in_words(self):
-        node = self.service.ask_ironic('GET', 'nodes/gold-0')['uuid']
-        self.service.ask_ironic('PUT', f'nodes/{node}/maintenance', {})
-        self.addCleanup(self.service.ask_ironic, 'DELETE',
-                        f'nodes/{node}/maintenance')
+        self.maintain_node('gold-0')
         self.open(open='gold')
         expect(self.row('gold-0')).to_contain_text('maintenance')
         legend = self.page.locator('#legend-list')
@@ -222,18 +215,14 @@ class LookTestCase(base.BrowserCase):
         self.service.maintain('gold-0', 3, 9, 'firmware', 'New firmware')
         self.service.maintain('gold-1', 0, 5, _HOSTILE, 'Disks')
         self.open(open='gold', **self.window(-1, 23))
-        expect(self.row('gold-0').locator('.said')).to_contain_text(
-            'maintenance window, planned, from')
-        expect(self.row('gold-0').locator('.said')).to_contain_text(
-            ': firmware (New firmware)')
-        expect(self.row('gold-1').locator('.said')).to_contain_text(
-            'maintenance window, under way, from')
-        expect(self.row('gold-1').locator('.said')).to_contain_text(
-            f': {_HOSTILE} (Disks)')
+        for row, said in (
+                ('gold-0', 'maintenance window, planned, from'),
+                ('gold-0', ': firmware (New firmware)'),
+                ('gold-1', 'maintenance window, under way, from'),
+                ('gold-1', f': {_HOSTILE} (Disks)'), ('gold', '1 free from')):
+            expect(self.row(row).locator('.said')).to_contain_text(said)
         expect(self.row('gold-2').locator('.said')).not_to_contain_text(
             'maintenance')
-        expect(self.row('gold').locator('.said')).to_contain_text(
-            '1 free from')
         tip = self.page.locator('#tip')
         self.page.mouse.move(self.x(6), self.y('gold-0'))
         expect(tip).to_contain_text('firmware (New firmware)')
@@ -304,16 +293,13 @@ class LookTestCase(base.BrowserCase):
         self.page.clock.install()
         self.open()
         self.page.clock.pause_at(base.minute(1))
-        self.page.evaluate('''async () => {
-            const {keepLooking} = await import(
-              `${location.pathname}static/live.js`);
+        self.script('keepLooking', 'live', '''
             const start = performance.now();
             window.looks = [];
             keepLooking(async () => {
               window.looks.push(performance.now() - start);
               return window.looks.length !== 3;
-            });
-          }''')
+            });''')
         self.page.clock.run_for(21000)
         # The third one was not answered.
         self.assertEqual([4000, 8000, 12000, 14000, 18000],
@@ -374,8 +360,7 @@ class RacksTestCase(base.BrowserCase):
         # On the curve, and whoever gets the URL sees the same.
         self.page.mouse.click(900, self.y('rack 10'))
         expect(self.row('gold-0')).to_be_visible()
-        colleague = self.someone()
-        colleague.goto(self.page.url)
+        colleague = self.colleague()
         for name in ('gold-0', 'gold-1', 'gold-2'):
             expect(self.row(name, colleague)).to_be_visible()
         self.page.mouse.move(900, self.y('rack 9'))
@@ -416,8 +401,7 @@ class RacksTestCase(base.BrowserCase):
         self.page.fill('#book-hosts', '3')
         expect(verdict).to_contain_text('Not enough hosts')
         self.check_accessible()
-        colleague = self.someone()
-        colleague.goto(self.page.url)
+        colleague = self.colleague()
         expect(colleague.get_by_label('Only hosts of the rack rack 9')
                ).to_be_checked()
         self.says('.verdict', 'Not enough hosts', colleague)

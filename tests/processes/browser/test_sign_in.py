@@ -16,10 +16,8 @@
 from __future__ import annotations
 
 import re
-import threading
 import urllib.parse
 
-from cheroot import wsgi as cheroot_wsgi
 from playwright import sync_api
 
 from ironic_reservations.engine import hosts
@@ -27,6 +25,7 @@ from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.model import leases
+from tests import listening
 from tests.inprocess.api import on_its_own
 from tests.inprocess.api.calendar import small_keystone
 from tests.processes.browser import base
@@ -188,11 +187,8 @@ class _Standalone:
             on_its_own.keystone_at(self.keystone.url),
             auth_strategy='keystone')
         self.world.setUp()
-        self._server = cheroot_wsgi.Server(('127.0.0.1', 0), self.world,
-                                           numthreads=8)
-        self._server.prepare()
-        self._thread = threading.Thread(target=self._server.serve)
-        self._thread.start()
+        self._listening = listening.Listening(self.world)
+        self._listening.setUp()
         for number in range(3):
             node = self.world.ironic.add(
                 name=f'gold-{number}', resource_class='gold',
@@ -202,8 +198,7 @@ class _Standalone:
     @property
     def page(self) -> str:
         """Return where the page is."""
-        return (f'http://127.0.0.1:{self._server.bind_addr[1]}'
-                '/reservation/calendar/')
+        return f'{self._listening.url}/reservation/calendar/'
 
     def lease(self, name: str, project: str) -> None:
         """Make a lease of one host, from now on, for somebody's project."""
@@ -224,10 +219,8 @@ class _Standalone:
 
     def stop(self) -> None:
         """End it."""
-        self._server.stop()
-        self._thread.join()
-        self.world.cleanUp()
-        self.keystone.cleanUp()
+        for each in (self._listening, self.world, self.keystone):
+            each.cleanUp()
 
 
 class KeystoneTestCase(base.BrowserCase):

@@ -25,8 +25,6 @@ from tests.processes.browser import base
 expect = sync_api.expect
 #: In seconds.
 _PATIENCE = 60
-_PHONE = {'viewport': {'width': 390, 'height': 780}, 'has_touch': True,
-          'is_mobile': True}
 
 
 class TouchTestCase(base.BrowserCase):
@@ -36,7 +34,7 @@ class TouchTestCase(base.BrowserCase):
 
     def setUp(self):
         super().setUp()
-        self.page = self.someone(**_PHONE)
+        self.page = self.someone(**base.PHONE)
         self.touches = self.page.context.new_cdp_session(self.page)
 
     def touch(self, *paths):

@@ -68,15 +68,33 @@ class TestCase(testtools.TestCase):
 
     :cvar strategy: the authentication strategy of the service.
     :cvar options: options of its configuration.
+    :cvar user: what the first user signs in with.
     """
 
     strategy = 'noauth'
     options: dict[str, Any] = {}
+    user: dict[str, str] = {}
 
     def setUp(self) -> None:
         super().setUp()
         self.served = self.serve()
         self.browser = Browser(self.served)
+
+    def sign_in(self, who: Any = None) -> world.Answer:
+        """Sign in; by default, as the first user."""
+        return self.browser.send('POST', SESSION, self.user if who is None
+                                 else who)
+
+    def assert_ended(self) -> None:
+        """Check that there is no session, neither in the page nor in the API.
+        """
+        asked = self.browser.send('GET', LEASES)
+        self.check(asked, 401, 'identity.session_ended')
+        self.assertNotIn('WWW-Authenticate', asked.headers)
+        shown = self.browser.send('GET', SESSION)
+        self.assertEqual(
+            (200, False, None),
+            (shown.status, shown.json['signed_in'], shown.json['csrf']))
 
     def check(self, answer: world.Answer, status: int, code: str,
               about: object = '') -> None:

@@ -22,12 +22,12 @@ import threading
 from typing import Any
 import uuid
 
-from cheroot import wsgi as cheroot_wsgi
 import fixtures
 from keystoneauth1 import fixture as ksa_fixture
 from keystonemiddleware import fixture as ksm_fixture
 
 from ironic_reservations.api import wsgi
+from tests import listening
 
 #: For tests that make tokens of their own.
 __all__ = ('SmallKeystone', 'ksa_fixture', 'ksm_fixture')
@@ -69,13 +69,7 @@ class SmallKeystone(fixtures.Fixture):
 
     def _setUp(self) -> None:
         self.tokens = self.useFixture(ksm_fixture.AuthTokenFixture())
-        server = cheroot_wsgi.Server(('127.0.0.1', 0), self, numthreads=4)
-        server.prepare()
-        self.url = f'http://127.0.0.1:{server.bind_addr[1]}'
-        thread = threading.Thread(target=server.serve)
-        thread.start()
-        self.addCleanup(thread.join)
-        self.addCleanup(server.stop)
+        self.url = self.useFixture(listening.Listening(self)).url
         self.addCleanup(self._go_on.set)
 
     def __call__(self, environ: wsgi.Environ,
@@ -86,8 +80,7 @@ class SmallKeystone(fixtures.Fixture):
         if self.silent:
             self._go_on.wait()
         if self.fails is not None:
-            return wsgi.Answer(*self.fails, self.failure).send(
-                start_response)
+            return wsgi.Answer(*self.fails, self.failure).send(start_response)
         path = environ['PATH_INFO']
         if path == '/v3/role_assignments':
             return _json(200, {'role_assignments': [

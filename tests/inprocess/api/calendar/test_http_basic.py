@@ -39,6 +39,8 @@ OLGA = {'username': 'olga', 'password': 'secret:1'}
 class HttpBasicTest(base.TestCase):
     """The users in the file, and the duration of their sessions."""
 
+    user = OLGA
+
     def serve(self) -> world.World:
         served = self.useFixture(on_its_own.WithUsers(
             {'olga': 'secret:1', 'ünal': 'päss', 'olga2': 'other'}))
@@ -49,29 +51,13 @@ class HttpBasicTest(base.TestCase):
         """Write the file of users."""
         self.users.write_text(on_its_own.passwords(**users))
 
-    def sign_in(self, who: dict[str, str] = OLGA) -> world.Answer:
-        """Sign in."""
-        return self.browser.send('POST', base.SESSION, who)
-
-    def assert_ended(self) -> None:
-        """Check that there is no session, neither in the page nor in the API.
-        """
-        asked = self.browser.send('GET', base.LEASES)
-        self.check(asked, 401, 'identity.session_ended')
-        self.assertNotIn('WWW-Authenticate', asked.headers)
-        shown = self.browser.send('GET', base.SESSION)
-        self.assertEqual(
-            (200, False, None),
-            (shown.status, shown.json['signed_in'], shown.json['csrf']))
-
     def test_who_is_in_the_file(self) -> None:
         """A user in the file signs in, and uses the API with the session."""
         self.assert_ended()
         answer = self.sign_in()
         self.assertEqual(200, answer.status, answer.body)
         self.assertTrue(answer.json['signed_in'])
-        self.assertEqual({'id': 'olga', 'name': 'olga'},
-                         answer.json['user'])
+        self.assertEqual({'id': 'olga', 'name': 'olga'}, answer.json['user'])
         self.assertIsNone(answer.json['project'])
         self.assertEqual(200, self.browser.send('GET', base.LEASES).status)
         node = self.served.ironic.add(resource_class='gold')
@@ -149,8 +135,7 @@ class HttpBasicTest(base.TestCase):
         """Neither the password nor its hash is stored."""
         self.new_token()
         with self.served.engine.database.read() as connection:
-            row = connection.execute(sa.select(
-                tables.calendar_tokens)).one()
+            row = connection.execute(sa.select(tables.calendar_tokens)).one()
         _, _, hashed = self.users.read_text().splitlines()[0].partition(':')
         for secret in ('secret', hashed, hashed[-31:],
                        hashlib.sha256(hashed.encode()).hexdigest()):
@@ -268,8 +253,7 @@ class HttpBasicTest(base.TestCase):
         """The API itself ignores the cookie."""
         self.sign_in()
         for path in ('/v1/leases', '/v1/reservations'):
-            self.assertEqual(401,
-                             self.browser.send('GET', path).status, path)
+            self.assertEqual(401, self.browser.send('GET', path).status, path)
 
     def test_other_credentials_do_not_count_here(self) -> None:
         """With the cookie, other credentials are ignored."""
@@ -313,8 +297,7 @@ class HttpBasicTest(base.TestCase):
                        f'{base.COOKIE}=x; a=b; {pair}'):
             answer = self.browser.send('GET', base.LEASES, cookie=cookie)
             self.assertEqual('identity.session_ended', answer.code, cookie)
-        fine = self.browser.send('GET', base.LEASES,
-                                 cookie=f'a=b; {pair}; c')
+        fine = self.browser.send('GET', base.LEASES, cookie=f'a=b; {pair}; c')
         self.assertEqual(200, fine.status)
 
     def test_session_ends(self) -> None:

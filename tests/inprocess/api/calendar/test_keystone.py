@@ -29,24 +29,12 @@ class KeystoneTest(base.TestCase):
     """Users with tokens, and the duration of their sessions."""
 
     strategy = 'keystone'
+    user = ANNA
 
     def serve(self) -> world.World:
         self.keystone = self.useFixture(small_keystone.SmallKeystone())
         self.options = {'file': on_its_own.keystone_at(self.keystone.url)}
         return super().serve()
-
-    def sign_in(self, who: dict[str, str] = ANNA) -> world.Answer:
-        """Sign in."""
-        return self.browser.send('POST', base.SESSION, who)
-
-    def assert_ended(self) -> None:
-        """Check that there is no session."""
-        answer = self.browser.send('GET', base.LEASES)
-        self.check(answer, 401, 'identity.session_ended')
-        self.assertNotIn('WWW-Authenticate', answer.headers)
-        shown = self.browser.send('GET', base.SESSION)
-        self.assertEqual((200, False),
-                         (shown.status, shown.json['signed_in']))
 
     def test_with_a_password(self) -> None:
         """The cookie is a token of a project that no script can read."""
@@ -60,8 +48,7 @@ class KeystoneTest(base.TestCase):
         self.assertIsNotNone(answer.json['expires_at'])
         self.assertIn(self.browser.cookie, self.keystone.tokens.tokens)
         self.assertNotIn(self.browser.cookie.encode(), answer.body)
-        self.assertIn('; HttpOnly; SameSite=Strict',
-                      self.browser.set_cookie)
+        self.assertIn('; HttpOnly; SameSite=Strict', self.browser.set_cookie)
         self.assertEqual(200, self.browser.send('GET', base.LEASES).status)
         limits = self.browser.send('GET', f'{base.HOME}api/v1/limits')
         self.assertEqual('id-of-red', limits.json['limits']['project_id'])
@@ -87,8 +74,7 @@ class KeystoneTest(base.TestCase):
         first = self.browser.csrf
         self.sign_in()
         self.assertNotEqual(first, self.browser.csrf)
-        answer = self.browser.send('POST', base.LEASES, {},
-                                   x_csrf_token=first)
+        answer = self.browser.send('POST', base.LEASES, {}, x_csrf_token=first)
         self.check(answer, 403, 'identity.csrf_token_invalid')
         answer = self.browser.send('POST', base.LEASES, {})
         self.assertEqual(400, answer.status)
@@ -146,8 +132,7 @@ class KeystoneTest(base.TestCase):
         refused = self.browser.send('DELETE', base.SESSION, x_csrf_token='')
         self.assertEqual(403, refused.status)
         self.assertIn(copy, self.keystone.tokens.tokens)
-        self.assertEqual(204,
-                         self.browser.send('DELETE', base.SESSION).status)
+        self.assertEqual(204, self.browser.send('DELETE', base.SESSION).status)
         self.assertNotIn(copy, self.keystone.tokens.tokens)
         self.browser.cookie = copy
         self.assert_ended()

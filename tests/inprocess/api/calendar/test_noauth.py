@@ -85,8 +85,7 @@ class NoauthTest(base.TestCase):
         self.browser.send('GET', base.SESSION)
         refused = self.browser.send('DELETE', base.SESSION, x_csrf_token='x')
         self.assertEqual(403, refused.status)
-        self.assertEqual(204,
-                         self.browser.send('DELETE', base.SESSION).status)
+        self.assertEqual(204, self.browser.send('DELETE', base.SESSION).status)
         self.assertIsNone(self.browser.cookie)
 
     def test_sign_in_is_refused_with_the_reason(self) -> None:
