@@ -12,9 +12,10 @@
 
 """``ironic_reservations.wsgi:application``, for any WSGI server.
 
-The application is made at the first request, so that a server that forks after
-loading shares no connection and no thread with its children. The command line
-is not read: it belongs to the server.
+The options are read when the server loads this module, so that a wrong value
+stops its start. The application is made at the first request, so that a server
+that forks after loading shares no connection and no thread with its children.
+The command line is not read: it belongs to the server.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from ironic_reservations.api import standalone  # noqa: E402
 from ironic_reservations.api import wsgi  # noqa: E402
 from ironic_reservations.clouds import ironic  # noqa: E402
 
+_conf = project_conf.load(with_logging=True)
 _lock = threading.Lock()
 _application: wsgi.Application | None = None
 
@@ -49,7 +51,6 @@ def _built_once() -> wsgi.Application:
     if _application is None:
         with _lock:
             if _application is None:
-                conf = project_conf.load(with_logging=True)
-                _application = standalone.build(conf, build.engine(
-                    conf, ironic.Ironic.over_http(conf)))
+                _application = standalone.build(_conf, build.engine(
+                    _conf, ironic.Ironic.over_http(_conf)))
     return _application

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import functools
 import logging
+import os
 import shutil
 import sys
 import traceback
@@ -132,6 +133,13 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
                 upgradecheck.Code.FAILURE,
                 f'{exc}. Run the check as the user of the service, and give '
                 f'{file.parent if file else ""} to that user.')
+        if file is not None and file.exists() and not os.access(
+                file, os.W_OK):
+            return upgradecheck.Result(
+                upgradecheck.Code.FAILURE,
+                f'The user of this check may not write to {file}. Run the '
+                'check as the user of the service, and give the file to that '
+                'user.')
         if file is not None and file.parent.is_dir():
             free = shutil.disk_usage(file.parent).free
             if free < _ROOM:

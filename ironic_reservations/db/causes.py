@@ -24,6 +24,8 @@ from ironic_reservations.db import sessions
 #: The distribution of each driver, by the name of its module.
 _DISTRIBUTIONS = {'pymysql': 'PyMySQL', 'MySQLdb': 'mysqlclient',
                   'psycopg2': 'psycopg2-binary', 'psycopg': 'psycopg[binary]'}
+#: The words of SQLite if this user may not use the file.
+_NOT_THE_OWNER = ('readonly database', 'unable to open database file')
 
 
 def of(failure: errors.DatabaseUnavailable) -> str:
@@ -51,6 +53,10 @@ def of(failure: errors.DatabaseUnavailable) -> str:
     if connection.misses_tables(cause):
         return f'{said}. Run "ironic-reservations-dbsync upgrade".'
     driver = driver_errors.of(cause)
+    if isinstance(driver, sqlite3.Error) and any(
+            each in said for each in _NOT_THE_OWNER):
+        return (f'{said}. The file, the files beside it and their folder must '
+                'belong to the user of the service.')
     if (driver_errors.is_operational(driver)
             and not isinstance(driver, sqlite3.Error)):
         return (f'{said}. The address, the user and the database are those '

@@ -26,12 +26,15 @@ from typing import Any
 
 from oslo_config import cfg
 from oslo_context import context as oslo_context
+from oslo_log import log
 from oslo_policy import policy
 
 from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
 from ironic_reservations.features import policies as of_features
 from ironic_reservations.policies import rules
+
+LOG = log.getLogger(__name__)
 
 
 def list_rules() -> list[policy.RuleDefault]:
@@ -100,8 +103,18 @@ class Enforcer:
         values: dict[str, Any] = {
             **dict(context.to_policy_values().items()),
             'project_name': context.project_name}
-        return bool(self._enforcer.authorize(
-            rule, {**(target or {}), **self._config}, values))
+        wanted = (rule, {**(target or {}), **self._config}, values)
+        try:
+            return bool(self._enforcer.authorize(*wanted))
+        except policy.PolicyNotRegistered:
+            raise
+        except Exception as exc:
+            # oslo.policy reads a changed file once, and keeps the former
+            # rules if it cannot.
+            LOG.error('A policy file was changed and cannot be read, so the '
+                      'former rules apply until it is corrected: %s. Check it '
+                      'with oslopolicy-validator', exc)
+            return bool(self._enforcer.authorize(*wanted))
 
     def authorize(self, context: oslo_context.RequestContext, rule: str,
                   target: Mapping[str, Any] | None = None) -> None:

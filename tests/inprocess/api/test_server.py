@@ -193,3 +193,14 @@ class TestGunicorn(ServerCase):
             time.sleep(0.1)
         self.assertIn(b'200 OK', answer, self._said())
         self.assertTrue(answer.endswith(b'{"reservations":[]}'), answer)
+
+    def test_value_that_is_wrong_stops_the_start(self) -> None:
+        """Each request was answered 500, and the server seemed to run."""
+        self.conf.write_text('[api]\nthreads = 0\n')
+        server = self._start(
+            'gunicorn', '-b', f'unix:{self.path / "socket"}',
+            'ironic_reservations.wsgi:application',
+            OS_IRONIC_RESERVATIONS_CONFIG_FILE=str(self.conf))
+        self.assertNotEqual(0, server.process.wait(_WITHIN))
+        self.assertIn(f'[api] threads ({self.conf}, line 2) is not valid',
+                      self._said())

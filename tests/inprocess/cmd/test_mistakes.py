@@ -17,6 +17,7 @@ import contextlib
 import datetime
 import io
 import json
+import os
 import pathlib
 
 import fixtures
@@ -278,6 +279,17 @@ class MistakesTest(InstalledTestCase):
         with fixtures.MonkeyPatch('ironic_reservations.db.sqlite_file.'
                                   'read_by_others', denied):
             self.found('Database file', _FAILURE, 'as the user of the service')
+
+    def test_database_file_that_the_user_of_the_check_may_not_write(
+            self) -> None:
+        """All checks passed, and the service could not write."""
+        file = self.folder / 'reservations.sqlite'
+        real = os.access
+
+        # Root, who may run the tests, may write to each file.
+        with fixtures.MonkeyPatch('os.access', lambda path, mode: (
+                pathlib.Path(path) != file and real(path, mode))):
+            self.found('Database file', _FAILURE, f'not write to {file}')
 
     def test_user_of_http_basic_inside_ironic_needs_no_endpoint(self) -> None:
         self.write('[ironic]\nauth_type = http_basic\nusername = ours\n'

@@ -133,6 +133,23 @@ class TestSqliteFile(testtools.TestCase):
         self.assertIn(f"No such file or directory: '{missing}'.", said)
         self.assertIn(f'install -d -o USER -g GROUP -m 0700 {missing}"', said)
 
+    def test_file_of_another_user_is_told_with_the_remedy(self):
+        """SQLite only says that it is readonly."""
+        file = self.folder / 'reservations.sqlite'
+        migrate.upgrade(connection.Database(
+            world.configured(f'sqlite:///{file}')))
+        database = connection.Database(
+            world.configured(f'sqlite:///{file}'))
+        self.addCleanup(database.close)
+
+        # Root, who may run the tests, may write to each file.
+        def write():
+            with database.write() as opened:
+                opened.exec_driver_sql('PRAGMA query_only = ON')
+                opened.exec_driver_sql('DELETE FROM nodes')
+        said = causes.of(self.assertRaises(errors.DatabaseUnavailable, write))
+        self.assertIn('must belong to the user of the service', said)
+
     def test_disk_that_is_almost_full_is_found_by_the_check(self):
         """Every check passed on a disk that was full."""
         file = self.folder / 'reservations.sqlite'

@@ -13,6 +13,7 @@
 """Every role against every rule."""
 
 import itertools
+import os
 import pathlib
 import subprocess
 import sys
@@ -167,6 +168,28 @@ class TestRoles(testtools.TestCase):
             failed = self.assertRaises(cfg.Error, self._with_file, content)
             self.assertIn(self.conf.oslo_policy.policy_file, str(failed))
             self.assertIn('cannot be read', str(failed))
+
+    def test_file_that_is_broken_later_changes_nothing(self):
+        """One request was answered 500, and nothing named the file."""
+        log = self.useFixture(fixtures.FakeLogger())
+        rule = 'baremetal:reservation:create'
+        enforcer = self._with_file(f'"{rule}": "role:chosen"\n')
+        path = pathlib.Path(self.conf.oslo_policy.policy_file)
+        for later, content in enumerate((f'"{rule}": [\n', '- a\n',
+                                         f'"{rule}": 3\n'), 1):
+            path.write_text(content)
+            os.utime(path, (2e9 + later, 2e9 + later))
+            for _ in range(2):
+                self.assertTrue(enforcer.check(_in_project('chosen'), rule,
+                                               OWN))
+                self.assertFalse(enforcer.check(CALLERS['project member'],
+                                                rule, OWN))
+            self.assertEqual(later, log.output.count(
+                'the former rules apply until it is corrected'))
+        path.write_text(f'"{rule}": "role:other"\n')
+        os.utime(path, (2e9 + 9, 2e9 + 9))
+        self.assertFalse(enforcer.check(_in_project('chosen'), rule, OWN))
+        self.assertTrue(enforcer.check(_in_project('other'), rule, OWN))
 
     def test_folder_with_a_file_that_cannot_be_read_is_named(self):
         folder = self.useFixture(fixtures.TempDir()).path
