@@ -83,7 +83,6 @@ OTHERWISE: Mapping[str, frozenset[str]] = {
     # A request has a token that is never used again.  That its node is kept
     # for it says that it has a row, whatever else the row says; and that it
     # has one no more makes nothing of what was decided before impossible.
-    'in_flight_requests.insert_ticket': _CLAIM,
     'in_flight_requests.take_ticket': frozenset(
         {'token', 'node_uuid', 'act', 'state', 'expires_at'}),
     'in_flight_requests.void_ticket': frozenset({'token', 'state'}),
@@ -119,6 +118,7 @@ OTHERWISE: Mapping[str, frozenset[str]] = {
     'claims._lock_projects': frozenset({'name'}),
     # Who works on a lease: by a token that is never used again.
     'claimed_rows.take': _NOBODY,
+    'lease_work.keep': _CLAIM,
     'lease_work.extend': _CLAIM,
     'lease_work.give_back': _CLAIM,
     'claimed_rows.drop': _CLAIM,

@@ -21,6 +21,7 @@ import json
 from keystonemiddleware import auth_token
 from oslo_config import cfg
 from oslo_middleware import basic_auth
+from oslo_middleware import exceptions
 import webob.exc
 
 from ironic_reservations import engine as engine_module
@@ -111,11 +112,19 @@ class BasicAuth:
     password.
 
     :param path: an Apache htpasswd file with bcrypt hashes.
-    :raises oslo_middleware.exceptions.ConfigInvalid: there is no such file.
+    :raises oslo_config.cfg.Error: the file cannot be used.
     """
 
     def __init__(self, application: wsgi.Application, path: str) -> None:
-        basic_auth.validate_auth_file(path)
+        try:
+            basic_auth.validate_auth_file(path)
+        except (exceptions.ConfigInvalid, webob.exc.HTTPException,
+                UnicodeDecodeError) as exc:
+            # The cause of the first is its context, and not in its text.
+            why = getattr(exc, 'detail', None) or exc.__context__ or exc
+            raise cfg.ConfigFileValueError(
+                '[DEFAULT] http_basic_auth_user_file cannot be used: '
+                f'{why} ({path}). Write it with "htpasswd -B".') from exc
         self._application = application
         self._path = path
 

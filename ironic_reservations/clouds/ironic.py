@@ -19,7 +19,6 @@ from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
-import json
 from typing import Any
 from typing import Protocol
 from typing import TypeVar
@@ -27,11 +26,10 @@ from urllib import parse
 
 from keystoneauth1 import exceptions as ksa_exc
 from oslo_config import cfg
-from oslo_utils import strutils
-from oslo_utils import uuidutils
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import documents
+from ironic_reservations.clouds import ironic_answers as answers
 from ironic_reservations.clouds import ironic_versions
 from ironic_reservations.clouds import sending
 from ironic_reservations.model import handovers
@@ -47,22 +45,10 @@ _FIELDS = ','.join(FIELDS)
 #: An Ironic that is pinned to a release before API version 1.109, during a
 #: rolling upgrade, refuses the last one.
 _NEWEST = (',health', '%2Chealth')
-#: The properties that leases can require.
-_PROPERTIES = ('cpus', 'memory_mb', 'local_gb', 'cpu_arch')
-#: A longer property is ignored: Ironic has no limit, and a row that is too
-#: long for MariaDB would stop the mirroring of all nodes.
-_LONGEST = 255
-#: The key of a node's ``extra`` by which an operator closes the node.
-RESERVABLE = 'reservable'
 VERSION_HEADER = 'X-OpenStack-Ironic-API-Version'
 _HEADERS = {VERSION_HEADER: 'latest', 'Accept': 'application/json'}
-
-
-#: The key of an attached VIF in ``internal_info`` of a port.
-_VIF = 'tenant_vif_port_id'
 _NODE = '/v1/nodes/'
 _DETAIL = f'{_NODE}detail'
-_ERROR = 'error_message'
 _REASON = 'maintenance_reason'
 #: Fields of a node that change without a request.
 _PASSING = frozenset((
@@ -166,8 +152,8 @@ class Ironic:
             status, body = self._transport.send('GET', older, self._headers)
             self._with_newest = status == 406
         if (status == 200 and isinstance(body, dict)
-                or status == 400 and _is_ironics(body)
-                or status == 404 and _is_missing(path, body)):
+                or status == 400 and answers.is_ironics(body)
+                or status == 404 and answers.is_missing(path, body)):
             return status, body
         if status in (401, 403) and self._caller:
             # Not "unavailable": the caller lacks a role.
@@ -188,7 +174,7 @@ class Ironic:
         :param read: parses the document of the answer.
         """
         status, body = self._get(path)
-        return _parsed(path, body, read) if status == 200 else None
+        return answers.parsed(path, body, read) if status == 200 else None
 
     def newest_version(self) -> str | None:
         """Return the newest version of the API that Ironic serves.
@@ -216,7 +202,7 @@ class Ironic:
             # even if it is quoted, or as an attribute.
             return None
         return self._read(f'/v1/nodes/{parse.quote(ident, safe="")}'
-                          f'?fields={_FIELDS}', node_of)
+                          f'?fields={_FIELDS}', answers.node_of)
 
     def confirm(self, uuid: str,
                 with_traits: bool) -> mirrored_node.Node | None:
@@ -234,7 +220,7 @@ class Ironic:
 
         :param filters: query parameters of Ironic's list.
         """
-        for page in self._pages(node_of, filters):
+        for page in self._pages(answers.node_of, filters):
             yield from page
 
     def settled(self, uuid: str) -> tuple[mirrored_node.Node, bool] | None:
@@ -244,7 +230,7 @@ class Ironic:
         """
         return self._read(
             f'/v1/nodes/{uuid}?fields={_FIELDS},reservation',
-            lambda body: (node_of(body), _is_locked(body)))
+            lambda body: (answers.node_of(body), answers.is_locked(body)))
 
     def conductor_of(self, uuid: str) -> str | None:
         """Return the host name of a node's conductor.
@@ -252,7 +238,7 @@ class Ironic:
         :returns: ``None`` if it has no conductor, or there is no such node.
         """
         return self._read(f'/v1/nodes/{uuid}?fields=uuid,conductor',
-                          lambda body: _of(body, 'conductor'))
+                          lambda body: answers.text_of(body, 'conductor'))
 
     def all_settled(self) -> Iterator[list[Settled]]:
         """Read all nodes, page by page.
@@ -261,8 +247,8 @@ class Ironic:
         Ironic 39 fails.
         """
         return self._pages(lambda body: Settled(
-            node_of(body), _is_locked(body), _of(body, 'conductor')),
-            {}, _DETAIL, None)
+            answers.node_of(body), answers.is_locked(body),
+            answers.text_of(body, 'conductor')), {}, _DETAIL, None)
 
     def conductors_of_all(self) -> dict[str, str | None]:
         """Return the host names of the conductors of all nodes, by uuid."""
@@ -282,10 +268,10 @@ class Ironic:
             'GET', f'/v1/nodes/{uuid}/vifs', self._headers)
         if not (status == 200 and isinstance(answer, dict)
                 and isinstance(answer.get('vifs'), list)
-                or status == 404 and _is_missing('', answer)):
+                or status == 404 and answers.is_missing('', answer)):
             raise errors.IronicUnavailable(
                 f'its conductor does not answer (GET /v1/nodes/{uuid}/vifs '
-                f'returned {status}: {_said(answer)})')
+                f'returned {status}: {answers.said(answer)})')
 
     def allocation(self, uuid: str) -> Allocation | None:
         """Return an allocation.
@@ -296,10 +282,11 @@ class Ironic:
         if status == 400:
             raise errors.IronicUnavailable(
                 f'Ironic answered 400 to a request for the allocation {uuid}: '
-                f'{_said(body)}')
-        return None if status == 404 else _parsed(
+                f'{answers.said(body)}')
+        return None if status == 404 else answers.parsed(
             f'/v1/allocations/{uuid}', body, lambda body: Allocation(
-                _of(body, 'state'), _of(body, 'node_uuid')))
+                answers.text_of(body, 'state'),
+                answers.text_of(body, 'node_uuid')))
 
     def delete_allocation(self, uuid: str) -> None:
         """Delete an allocation.
@@ -314,7 +301,7 @@ class Ironic:
         The details are read, since only they contain ``created_at``, which
         distinguishes a node that was enrolled again with the same uuid.
         """
-        return self._pages(node_of, {
+        return self._pages(answers.node_of, {
             'sort_key': 'updated_at', 'sort_dir': 'desc',
             'limit': str(_CHANGED_PAGE)}, _DETAIL, None)
 
@@ -383,7 +370,7 @@ class Ironic:
             return None
         ports, groups = (self._below(
             kind, f'/v1/{kind}/detail?node={uuid}', lambda body: (
-                documents.field(body, 'uuid', str), body, _vif(body)))
+                documents.field(body, 'uuid', str), body, answers.vif(body)))
             for kind in ('ports', 'portgroups'))
         targets, connectors = (self._below(
             kind, f'/v1/volume/{kind}?node={uuid}&detail=True', lambda body: (
@@ -405,7 +392,7 @@ class Ironic:
         :returns: ``None`` if Ironic shows no such node.
         """
         return self._read(f'/v1/nodes/{uuid}',
-                          lambda body: _of(body, 'created_at'))
+                          lambda body: answers.text_of(body, 'created_at'))
 
     def _part(self, uuid: str, part: str) -> Any:
         """Return a setting of a machine; ``None``: Ironic does not know it."""
@@ -445,13 +432,14 @@ class Ironic:
         """
         return self._read(
             f'/v1/nodes/{uuid}?fields={_FIELDS},{_REASON}',
-            lambda body: (node_of(body), _of(body, _REASON)))
+            lambda body: (answers.node_of(body),
+                          answers.text_of(body, _REASON)))
 
     def reasons(self) -> dict[str, str | None]:
         """Return the reasons of all nodes in maintenance, by node uuid."""
         return {uuid: reason for page in self._pages(
             lambda body: (documents.field(body, 'uuid', str),
-                          _of(body, _REASON)),
+                          answers.text_of(body, _REASON)),
             {'maintenance': 'true'}, fields=f'uuid,{_REASON}')
             for uuid, reason in page}
 
@@ -486,11 +474,11 @@ class Ironic:
         if 200 <= status < 300:
             return
         if status == 409 or (status in (400, 403, 404, 406)
-                             and _is_ironics(answer)):
-            raise Refused(status, _said(answer))
+                             and answers.is_ironics(answer)):
+            raise Refused(status, answers.said(answer))
         raise errors.IronicUnavailable(
             f'Ironic answered {status} to a change of a node '
-            f'({method} {path}): {_said(answer).rstrip(".")}. '
+            f'({method} {path}): {answers.said(answer).rstrip(".")}. '
             + ("Ironic does not accept this service's credentials: the "
                'operator should check [ironic] in ironic-reservations.conf.'
                if status == 401 else 'The change is tried again later.'))
@@ -526,156 +514,12 @@ class Ironic:
                 # incomplete list must not be used as a complete one.
                 raise errors.IronicUnavailable(
                     f'Ironic answered {status} to a request for {what}: '
-                    f'{_said(body)}')
-            page, marker = _parsed(path, body,
-                                   lambda body: _page(body, kind, read))
+                    f'{answers.said(body)}')
+            page, marker = answers.parsed(
+                path, body, lambda body: answers.page(body, kind, read))
             if marker is not None:
-                _check_end(marker, seen)
+                answers.check_end(marker, seen)
             yield page
             if marker is None:
                 return
             query = f'{path}&marker={parse.quote_plus(marker)}'
-
-
-def _parsed(path: str, body: Any, read: Callable[[Any], _T]) -> _T:
-    """Return what an answer with status 200 contains."""
-    try:
-        return read(body)
-    except documents.Malformed as exc:
-        raise errors.IronicUnavailable(
-            f'Ironic answered 200 to GET {path.partition("?")[0]}, but {exc}. '
-            'Try again later; if this continues, the operator should check '
-            '[ironic] in ironic-reservations.conf.') from exc
-
-
-def _page(body: Any, kind: str, read: Callable[[Any], _T]
-          ) -> tuple[list[_T], str | None]:
-    """Return the objects of a page, and the marker if it is not the last."""
-    rows = documents.each_of(body, kind, dict)
-    more = rows and 'next' in body
-    return [read(each) for each in rows], (
-        documents.field(rows[-1], 'uuid', str) if more else None)
-
-
-def _check_end(marker: str, seen: set[str]) -> None:
-    """Check that a page was not returned before.
-
-    :raises IronicUnavailable: it was.
-    """
-    if marker in seen:
-        raise errors.IronicUnavailable(
-            'Ironic returned the same page of a list twice, so the list has '
-            'no end. Try again later; if this continues, the operator should '
-            'check [ironic] in ironic-reservations.conf.')
-    seen.add(marker)
-
-
-def _of(body: Any, key: str) -> str | None:
-    """Return a string of an object with a uuid."""
-    documents.field(body, 'uuid', str)
-    return documents.optional(body, key, str)
-
-
-def _is_locked(body: Any) -> bool:
-    return _of(body, 'reservation') is not None
-
-
-def _vif(body: Any) -> str | None:
-    return documents.optional(
-        documents.optional(body, 'internal_info', dict) or {}, _VIF, str)
-
-
-def _inner(answer: Any) -> Any:
-    """Return the error in an answer, which is JSON within JSON."""
-    inner = answer.get(_ERROR) if isinstance(answer, dict) else None
-    try:
-        return json.loads(inner) if isinstance(inner, str) else inner
-    except (ValueError, RecursionError):
-        return inner
-
-
-def _is_ironics(answer: Any) -> bool:
-    """Return whether an error was written by Ironic.
-
-    A proxy in front of Ironic that is being configured may answer 404, and its
-    answer must not be taken for the deletion of a node.
-    """
-    return isinstance(_inner(answer), dict)
-
-
-def _is_missing(path: str, answer: Any) -> bool:
-    """Return whether an answer with status 404 says that there is no object.
-
-    Of a path that Ironic does not have, such as below a wrong address, its
-    framework says so, in another form. The same form has its answer for what
-    an Ironic has no interface for, and for a name that is part of a path.
-
-    :param path: the path of the request.
-    """
-    inner = _inner(answer)
-    if not isinstance(inner, dict):
-        return False
-    ident, _, part = path.partition('?')[0].removeprefix(
-        _NODE).partition('/')
-    return (isinstance(inner.get('faultstring'), str)
-            or path.startswith(_NODE) and (
-                bool(part) or not uuidutils.is_uuid_like(ident)))
-
-
-def _said(answer: Any) -> str:
-    """Return the message in an error of Ironic or of our guard."""
-    if not isinstance(answer, dict):
-        return 'it gives no reason'
-    inner = _inner(answer)
-    if isinstance(inner, str):
-        return inner
-    if isinstance(inner, dict):
-        return str(inner.get('faultstring') or inner.get('description')
-                   or inner)
-    return str(answer)
-
-
-def node_of(body: Mapping[str, Any]) -> mirrored_node.Node:
-    """Return the node in an answer of Ironic.
-
-    :raises Malformed: it is not a node.
-    """
-    extra = documents.optional(body, 'extra', dict) or {}
-    properties = documents.optional(body, 'properties', dict) or {}
-    traits = body.get('traits') is not None
-    return mirrored_node.Node(
-        uuid=documents.field(body, 'uuid', str),
-        name=_text(documents.optional(body, 'name', str)),
-        resource_class=_text(documents.optional(body, 'resource_class', str)),
-        traits=frozenset(documents.each_of(body, 'traits', str)
-                         if traits else ()),
-        provision_state=documents.optional(body, 'provision_state', str),
-        instance_uuid=documents.optional(body, 'instance_uuid', str),
-        maintenance=bool(documents.optional(body, 'maintenance', bool)),
-        retired=bool(documents.optional(body, 'retired', bool)),
-        # "baremetal node set --extra reservable=false" writes the string.
-        reservable=strutils.bool_from_string(extra.get(RESERVABLE, True),
-                                             default=True),
-        owner=_text(documents.optional(body, 'owner', str)),
-        lessee=_text(documents.optional(body, 'lessee', str)),
-        powered=documents.optional(body, 'power_state', str) is not None,
-        parent_node=documents.optional(body, 'parent_node', str) or None,
-        enrolled_at=documents.optional(body, 'created_at', str),
-        health=documents.optional(body, 'health', str),
-        properties=tuple((key, said) for key in _PROPERTIES
-                         if (said := _text(properties.get(key))) is not None
-                         and len(said) <= _LONGEST))
-
-
-def _text(value: object) -> str | None:
-    """Return a text of Ironic without characters that cannot be shown.
-
-    Ironic takes any, also from a lessee: PostgreSQL stores no NUL, and a
-    terminal obeys an escape sequence.
-    """
-    if value is None:
-        return None
-    text = str(value)
-    return text if text.isprintable() else ''.join(
-        each if each.isprintable() else '\N{REPLACEMENT CHARACTER}'
-        for each in text)

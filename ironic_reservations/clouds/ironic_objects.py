@@ -29,6 +29,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from ironic_reservations.clouds import ironic
+from ironic_reservations.clouds import ironic_answers
 from ironic_reservations.model import mirrored_node
 
 LOG = log.getLogger(__name__)
@@ -70,7 +71,7 @@ class Objects:
         body = {name: getattr(found[0], name) for name in _COLUMNS}
         if with_traits:
             body[_TRAITS] = found[0].traits.get_trait_names()
-        return ironic.node_of(body)
+        return ironic_answers.node_of(body)
 
     def _visible(self, context: Any, node: Any) -> bool:
         # The same as ironic.api.controllers.v1.utils.check_owner_policy().

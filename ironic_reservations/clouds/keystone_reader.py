@@ -29,7 +29,7 @@ _USER = {'User-Agent': 'ironic-reservations'}
 #: The exceptions at a document that does not have the expected shape.
 MALFORMED = (AttributeError, LookupError, TypeError, ValueError)
 #: The exceptions where the answer is not known.
-UNKNOWN = (ksa_exc.ClientException, *MALFORMED)
+UNKNOWN = (ksa_exc.ClientException, OSError, *MALFORMED)
 
 
 class KeystoneReader:

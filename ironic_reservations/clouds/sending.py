@@ -21,6 +21,7 @@ from keystoneauth1 import loading
 from oslo_config import cfg
 
 from ironic_reservations.clouds import keystone_reader
+from ironic_reservations.conf import in_effect
 
 
 class Sender(Protocol):
@@ -30,10 +31,32 @@ class Sender(Protocol):
         """Send a request, and return a response of requests."""
 
 
+def auth(conf: cfg.ConfigOpts, group: str) -> Any:
+    """Return the plugin that authenticates as the user in a group of options.
+
+    :returns: ``None`` if the group has no ``auth_type``.
+    :raises oslo_config.cfg.Error: the group does not describe a user.
+    """
+    try:
+        return loading.load_auth_from_conf_options(conf, group)
+    except ksa_exc.ClientException as exc:
+        raise cfg.ConfigFileValueError(
+            f'[{group}] in ironic-reservations.conf describes no user: {exc}. '
+            'Set auth_type and the options of that type, as for any other '
+            'service.') from exc
+    except cfg.Error:
+        # The error names no option, and may contain a part of a password.
+        in_effect.settings(conf)
+        raise
+
+
 def adapter(conf: cfg.ConfigOpts, group: str) -> Sender:
-    """Return an adapter for the endpoint in a group of options."""
+    """Return an adapter for the endpoint in a group of options.
+
+    :raises oslo_config.cfg.Error: as :func:`auth`.
+    """
     found: Sender = loading.load_adapter_from_conf_options(
-        conf, group, auth=loading.load_auth_from_conf_options(conf, group),
+        conf, group, auth=auth(conf, group),
         # The session has no credentials of its own; guard/service.py says why.
         session=loading.load_session_from_conf_options(conf, group))
     return found
@@ -73,3 +96,6 @@ def _once(sender: Sender, path: str, method: str,
         # keystoneauth does not check the shape of a token or of a catalog.
         raise ksa_exc.UnknownConnectionError(
             f'the answer of Keystone is malformed: {exc}', exc) from exc
+    except OSError as exc:
+        # requests checks cafile, certfile and keyfile when it connects.
+        raise ksa_exc.UnknownConnectionError(str(exc), exc) from exc

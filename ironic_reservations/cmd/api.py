@@ -19,6 +19,7 @@ import sys
 import threading
 
 from oslo_config import cfg
+from oslo_log import log
 
 from ironic_reservations import build
 from ironic_reservations import conf as project_conf
@@ -26,9 +27,12 @@ from ironic_reservations import errors
 from ironic_reservations.api import standalone
 from ironic_reservations.clouds import ironic
 from ironic_reservations.cmd import api_server
+from ironic_reservations.cmd import hang_up
 from ironic_reservations.db import migrate
 from ironic_reservations.db import migration_lock
 from ironic_reservations.reconciler import loops
+
+LOG = log.getLogger(__name__)
 
 _NAME = 'ironic-reservations-api'
 _STOP_WITHIN = 30
@@ -56,6 +60,8 @@ def main(argv: list[str] | None = None) -> int:
     host, port = server.bind_addr[:2]
     shown = f'[{host}]' if ':' in host else host
     print(f'{_NAME} serves http://{shown}:{port}', flush=True)
+    LOG.info('%s %s serves http://%s:%s', _NAME, project_conf.release(),
+             shown, port)
     try:
         server.serve()
     finally:
@@ -87,7 +93,13 @@ def make_server(conf: cfg.ConfigOpts) -> api_server.Server:
     # This limit is for headers; the limit for bodies is ours, whose refusal
     # explains it.
     server.max_request_header_size = 65536
-    server.prepare()
+    try:
+        server.prepare()
+    except OSError as exc:
+        raise OSError(
+            f'cannot listen on {host}, port {port}: {exc}. Set another '
+            'address with [api] host and port, or --host and --port.'
+        ) from exc
     return server
 
 
@@ -98,6 +110,7 @@ def _stop_on_signals(server: api_server.Server) -> None:
         threading.Thread(target=server.stop, name='stop').start()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
+    hang_up.outlive()
 
 
 if __name__ == '__main__':

@@ -25,6 +25,7 @@ from ironic_reservations.db import causes
 from ironic_reservations.db import connection
 from ironic_reservations.db import migrate
 from ironic_reservations.db import migration_lock
+from ironic_reservations.db import sqlite_file
 
 _NOWHERE = logging.NullHandler()
 
@@ -47,8 +48,10 @@ def _add_commands(subparsers: object) -> None:
 
 
 def _run(conf: cfg.ConfigOpts) -> int:
-    database = connection.Database(conf)
     command = conf.command
+    # To ask for the version creates no file, which may belong to a user who
+    # is not that of the service.
+    database = connection.Database(conf, create=command.name != 'version')
     if command.name == 'create_schema':
         migrate.create_schema(database)
     elif command.name == 'upgrade':
@@ -56,7 +59,12 @@ def _run(conf: cfg.ConfigOpts) -> int:
     elif command.name == 'downgrade':
         migrate.downgrade(database, command.revision,
                           command.accept_data_loss)
-    print(migrate.version(database) or 'empty')
+    try:
+        print(migrate.version(database) or 'empty')
+    except errors.DatabaseUnavailable as exc:
+        if not isinstance(exc.__cause__, sqlite_file.NoFile):
+            raise
+        print('empty')
     return 0
 
 

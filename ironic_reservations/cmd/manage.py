@@ -31,7 +31,9 @@ from ironic_reservations.cmd import provider_config
 from ironic_reservations.cmd import purge
 from ironic_reservations.cmd import restored
 from ironic_reservations.cmd import tables
+from ironic_reservations.cmd import unreadable
 from ironic_reservations.db import causes
+from ironic_reservations.db import migrate
 from ironic_reservations.features.placement import sync as placement_sync
 from ironic_reservations.features.placement.audit import auditing
 from ironic_reservations.model import count_text
@@ -78,10 +80,13 @@ def main(argv: list[str] | None = None) -> int:
                                  prog=_NAME, cli_opts=[command], warn=_warn)
         if conf.command.name == 'nova':
             return provider_config.run(conf, conf.command)
-        if conf.command.name == 'purge':
-            return purge.run(build.engine(conf, None), conf.command)
-        if conf.command.name == 'restored':
-            return restored.run(build.engine(conf, None))
+        if conf.command.name in ('purge', 'restored'):
+            engine = build.engine(conf, None)
+            # The clock, which is read first, does not know why the database
+            # fails.
+            migrate.version(engine.database)
+            return (restored.run(engine) if conf.command.name == 'restored'
+                    else purge.run(engine, conf.command))
         if conf.command.name == 'audit':
             return lost_promises.run(build.engine(
                 conf, ironic.Ironic.over_http(conf)), conf.command)
@@ -100,7 +105,7 @@ def main(argv: list[str] | None = None) -> int:
         return _failed(f'the database cannot be used: {causes.of(exc)}')
     except errors.IronicUnavailable as exc:
         return _failed(
-            f'Ironic cannot be read: {exc.__cause__ or exc}. The command '
+            f'Ironic cannot be read: {unreadable.why(exc)}. The command '
             "reads Ironic's API with the address and the user of [ironic] in "
             'ironic-reservations.conf. Check both, and that the API runs.')
     except (errors.ReservationError, ValueError, OSError, cfg.Error) as exc:

@@ -19,19 +19,20 @@ import os
 import stat
 import urllib.parse
 
-from keystoneauth1 import exceptions as ksa_exc
 from oslo_config import cfg
 from oslo_upgradecheck import upgradecheck
 import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic
+from ironic_reservations.cmd import unreadable
 from ironic_reservations.conf import ignored
 from ironic_reservations.conf import in_effect
 from ironic_reservations.db import claims
 from ironic_reservations.db import clock as db_clock
 from ironic_reservations.db import connection
 from ironic_reservations.db import nodes
+from ironic_reservations.db import sessions
 
 _GUARD = 'reservations'
 #: How far two clocks may differ without a warning, in seconds.
@@ -41,6 +42,14 @@ _PATIENCE = 5.0
 IRONIC_CONFIG = cfg.StrOpt(
     'ironic-config', help="Ironic's configuration file, for the checks; by "
                           'default the file that Ironic would use.')
+
+
+def database_of(conf: cfg.ConfigOpts) -> connection.Database:
+    """Return the database for a check, which creates no file.
+
+    Each check waits for a silent database for seconds only.
+    """
+    return connection.Database(conf, sessions.QUICK, create=False)
 
 
 def _result(code: upgradecheck.Code, *sentences: str) -> upgradecheck.Result:
@@ -161,11 +170,11 @@ def service_user(conf: cfg.ConfigOpts) -> upgradecheck.Result:
         seen = next(ironic.Ironic.over_http(conf).nodes(), None)
         known = _known_nodes(conf) if seen is None else 0
     except errors.IronicUnavailable as exc:
-        return _result(upgradecheck.Code.FAILURE, str(exc))
-    except ksa_exc.ClientException as exc:
         return _result(
             upgradecheck.Code.FAILURE,
-            f'The user of [ironic] gets no token: {exc}')
+            f'Ironic cannot be reached: {unreadable.why(exc)}. Check the '
+            'address, the user and cafile in [ironic]. The address is the '
+            'root of the API, without /v1.')
     except errors.DatabaseUnavailable:
         return _passed('Not checked: see "Database schema".')
     if not known:
@@ -178,7 +187,7 @@ def service_user(conf: cfg.ConfigOpts) -> upgradecheck.Result:
 
 
 def _known_nodes(conf: cfg.ConfigOpts) -> int:
-    database = connection.Database(conf)
+    database = database_of(conf)
     try:
         with database.read() as opened:
             return nodes.count(opened)
@@ -188,7 +197,7 @@ def _known_nodes(conf: cfg.ConfigOpts) -> int:
 
 def host_clock(conf: cfg.ConfigOpts) -> upgradecheck.Result:
     """Check the clock of this host against that of the database."""
-    database = connection.Database(conf)
+    database = database_of(conf)
     measured = db_clock.DatabaseClock(database, conf.database.max_clock_skew)
     try:
         known = measured.known(0, _PATIENCE)
@@ -209,7 +218,7 @@ def host_clock(conf: cfg.ConfigOpts) -> upgradecheck.Result:
 
 def reconciler(conf: cfg.ConfigOpts) -> upgradecheck.Result:
     """Check that a process mirrors the nodes of Ironic."""
-    database = connection.Database(conf)
+    database = database_of(conf)
     # Without a limit, so that a clock that is off has one result alone.
     now = db_clock.DatabaseClock(database)
     try:

@@ -18,14 +18,18 @@ import signal
 import sys
 
 from oslo_config import cfg
+from oslo_log import log
 
 from ironic_reservations import build
 from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic
+from ironic_reservations.cmd import hang_up
 from ironic_reservations.db import migrate
 from ironic_reservations.db import migration_lock
 from ironic_reservations.reconciler import loops
+
+LOG = log.getLogger(__name__)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -43,5 +47,8 @@ def main(argv: list[str] | None = None) -> int:
     running = loops.Reconciler(engine)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: running.end())
+    hang_up.outlive()
+    LOG.info('ironic-reservations-reconciler %s starts',
+             project_conf.release())
     running.run()
     return 0

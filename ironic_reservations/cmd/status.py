@@ -15,12 +15,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import functools
 import logging
 import shutil
 import sys
 import traceback
 
-from keystoneauth1 import exceptions as ksa_exc
 from oslo_config import cfg
 from oslo_upgradecheck import upgradecheck
 import sqlalchemy as sa
@@ -56,7 +56,23 @@ _DRIVERS = {'postgresql': 'postgresql+psycopg2 or postgresql+psycopg',
 
 def _check(check: Callable[[cfg.ConfigOpts], upgradecheck.Result]
            ) -> Callable[[Checks], upgradecheck.Result]:
-    return lambda checks: check(checks._conf)
+    return _always(lambda checks: check(checks._conf))
+
+
+def _always(check: Callable[[Checks], upgradecheck.Result]
+            ) -> Callable[[Checks], upgradecheck.Result]:
+    """Return a check that fails alone if it cannot run."""
+    @functools.wraps(check)
+    def checked(checks: Checks) -> upgradecheck.Result:
+        try:
+            return check(checks)
+        except cfg.Error as exc:
+            return upgradecheck.Result(upgradecheck.Code.FAILURE, str(exc))
+        except Exception as exc:
+            return upgradecheck.Result(
+                upgradecheck.Code.FAILURE,
+                f'The check could not run: {type(exc).__name__}: {exc}')
+    return checked
 
 
 class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
@@ -69,13 +85,20 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
         self._conf = conf
 
     def _schema(self) -> upgradecheck.Result:
-        database = connection.Database(self._conf)
+        database = mistakes.database_of(self._conf)
         try:
             migrate.check_known(database)
             have, want = migrate.version(database), migrate.head()
         except migrate.UnknownRevision as exc:
             return upgradecheck.Result(upgradecheck.Code.FAILURE, str(exc))
         except errors.DatabaseUnavailable as exc:
+            if isinstance(exc.__cause__, sqlite_file.NoFile):
+                return upgradecheck.Result(
+                    upgradecheck.Code.WARNING,
+                    f'There is no file {exc.__cause__.filename}. The service '
+                    'creates it when it starts. If the service runs, it has '
+                    'another file: run the check with its options and its '
+                    'environment.')
             return upgradecheck.Result(
                 upgradecheck.Code.FAILURE,
                 f'The database cannot be used: {causes.of(exc)}')
@@ -138,11 +161,11 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
             '[database] connection.')
 
     def _pooler(self) -> upgradecheck.Result:
-        database = connection.Database(self._conf)
+        database = mistakes.database_of(self._conf)
         try:
-            url = database.engine.url
-            if url.get_backend_name() != 'postgresql':
+            if sa.make_url(database.url).get_backend_name() != 'postgresql':
                 return upgradecheck.Result(upgradecheck.Code.SUCCESS)
+            url = database.engine.url
             with database.read() as opened:
                 found = postgresql.has_pooler(opened)
             prepares = postgresql.prepares(url)
@@ -179,7 +202,7 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
         if newest is None:
             try:
                 newest = ironic.Ironic.over_http(self._conf).newest_version()
-            except (errors.ReservationError, ksa_exc.ClientException) as exc:
+            except (errors.ReservationError, cfg.Error) as exc:
                 return upgradecheck.Result(
                     upgradecheck.Code.SUCCESS,
                     f'The version of Ironic is not known: {exc}')
@@ -195,13 +218,13 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
         return upgradecheck.Result(upgradecheck.Code.WARNING,
                                    ' '.join(sentences))
 
-    _upgrade_checks = (('Environment variables', _environment),
-                       ('Database schema', _schema),
-                       ('Database file', _database_file),
-                       ('Database driver', _database_driver),
-                       ('Database pooler', _pooler),
-                       ('Policy file format', _policy_file),
-                       ('Ironic API', _ironic_api),
+    _upgrade_checks = (('Environment variables', _always(_environment)),
+                       ('Database schema', _always(_schema)),
+                       ('Database file', _always(_database_file)),
+                       ('Database driver', _always(_database_driver)),
+                       ('Database pooler', _always(_pooler)),
+                       ('Policy file format', _always(_policy_file)),
+                       ('Ironic API', _always(_ironic_api)),
                        *((name, _check(check))
                          for name, check in mistakes.ALL))
 

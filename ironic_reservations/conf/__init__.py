@@ -15,8 +15,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Sequence
+from importlib import metadata
 import os
+import pathlib
 
 from oslo_config import cfg
 from oslo_log import log
@@ -64,16 +67,49 @@ def load(args: Sequence[str] = (),
         log.register_options(conf)
     if config_files is None:
         config_files = _files()
-    conf(args=list(args), project=PROJECT, prog=prog or PROJECT,
-         default_config_files=(None if config_files is None
-                               else list(config_files)))
+    try:
+        conf(args=list(args), project=PROJECT, prog=prog or PROJECT,
+             version=release(),
+             default_config_files=(None if config_files is None
+                                   else list(config_files)))
+    except UnicodeDecodeError as exc:
+        raise cfg.ConfigFileParseError(
+            _not_in_utf_8((*(each.rpartition('=')[2] for each in args),
+                           *(config_files or cfg.find_config_files(PROJECT)))),
+            f'it is not in UTF-8: {exc.reason} at {exc.object[exc.start]:#x}'
+        ) from exc
     values.check(conf)
     leases.check(conf)
     if with_logging:
-        log.setup(conf, PROJECT)
+        try:
+            log.setup(conf, PROJECT)
+        except (OSError, log.LogConfigError) as exc:
+            raise cfg.ConfigFileValueError(
+                f'The log cannot be written: {exc}. Check log_dir, log_file '
+                'and log_config_append in [DEFAULT].') from exc
     for sentence in ignored.variables(conf):
         warn(sentence)
     return conf
+
+
+def _not_in_utf_8(candidates: Iterable[str]) -> str:
+    """Return the first file that cannot be decoded."""
+    for file in candidates:
+        try:
+            pathlib.Path(file).read_text('utf-8')
+        except UnicodeDecodeError:
+            return file
+        except OSError:
+            continue
+    return 'a file of the configuration folder'
+
+
+def release() -> str:
+    """Return the version of the installed package."""
+    try:
+        return metadata.version(PROJECT)
+    except metadata.PackageNotFoundError:
+        return 'not installed'
 
 
 def _files() -> list[str] | None:

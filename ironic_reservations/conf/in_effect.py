@@ -23,6 +23,7 @@ from oslo_config import cfg
 
 from ironic_reservations.conf import known
 from ironic_reservations.conf import source_lines
+from ironic_reservations.conf import values
 
 MASK = '***'
 #: A user's password in a URL, which any option may contain.
@@ -66,10 +67,14 @@ def settings(conf: cfg.ConfigOpts) -> Sequence[Setting]:
 def _setting(conf: cfg.ConfigOpts, group: str,
              option: cfg.Opt) -> Setting | None:
     section = None if group == known.DEFAULT else group
-    location = conf.get_location(option.dest, section)
-    if location is None or not location.location.is_user_controlled:
-        return None
-    value = (conf[group] if section else conf)[option.dest]
+    try:
+        location = conf.get_location(option.dest, section)
+        if location is None or not location.location.is_user_controlled:
+            return None
+        value = (conf[group] if section else conf)[option.dest]
+    except (cfg.Error, ValueError) as exc:
+        raise cfg.ConfigFileValueError(
+            values.not_valid(conf, group, option, exc)) from exc
     in_files = source_lines.set_in(conf, group, option)
     if location.location is cfg.Locations.user:
         return Setting(group, option.dest, _shown(option, value),

@@ -24,6 +24,14 @@ from ironic_reservations.conf import source_lines
 
 #: The section and the name of the option that is a URL of a database.
 _URL = ('database', 'connection')
+_BACKENDS = ('sqlite', 'mysql', 'mariadb', 'postgresql')
+#: The errors of oslo.config if "$" refers to an option that does not exist.
+_DANGLING = (cfg.NoSuchOptError, cfg.NoSuchGroupError,
+             cfg.TemplateSubstitutionError)
+
+
+class _NotUsable(Exception):
+    """A URL is not usable; the text has the reason and no secret."""
 
 
 def check(conf: cfg.ConfigOpts) -> None:
@@ -43,29 +51,53 @@ def check(conf: cfg.ConfigOpts) -> None:
         if option.dest not in values:
             continue
         try:
-            values[option.dest]
+            value = values[option.dest]
+            if (group, option.dest) == _URL and value:
+                _check_url(value)
+        except _NotUsable as exc:
+            wrong.append(_sentence(conf, group, option, str(exc)))
         except (cfg.Error, ValueError) as exc:
-            wrong.append(
-                f'[{group}] {option.dest} ({_source(conf, group, option)}) is '
-                f'not valid: {_why(exc, option)}')
-            continue
-        if ((group, option.dest) == _URL and conf.database.connection
-                and not _is_url(conf.database.connection)):
-            # The URL is not shown, since it has a password.
-            wrong.append(
-                f'[{group}] {option.dest} ({_source(conf, group, option)}) is '
-                'not valid: it is no URL of a database, such as '
-                'mysql+pymysql://USER:PASSWORD@HOST/ironic_reservations')
+            wrong.append(not_valid(conf, group, option, exc))
     if wrong:
         raise cfg.ConfigFileValueError('\n'.join(wrong))
 
 
-def _is_url(text: str) -> bool:
+def not_valid(conf: cfg.ConfigOpts, group: str, option: cfg.Opt,
+              exc: Exception) -> str:
+    """Return a sentence about a value that oslo.config refuses.
+
+    :param exc: the error when the value was read.
+    """
+    return _sentence(conf, group, option, _why(exc, option))
+
+
+def _sentence(conf: cfg.ConfigOpts, group: str, option: cfg.Opt,
+              why: str) -> str:
+    return (f'[{group}] {option.dest} ({_source(conf, group, option)}) is '
+            f'not valid: {why}')
+
+
+def _check_url(text: str) -> None:
+    """Check the URL of the database; it is not shown, for its password.
+
+    :raises _NotUsable: the URL leads to no database of ours.
+    """
     try:
-        sa.make_url(text)
-    except (sa_exc.ArgumentError, ValueError):
-        return False
-    return True
+        backend = sa.make_url(text).get_backend_name()
+    except (sa_exc.ArgumentError, ValueError) as exc:
+        raise _NotUsable(
+            'it is no URL of a database, such as '
+            'mysql+pymysql://USER:PASSWORD@HOST/ironic_reservations'
+        ) from exc
+    if backend not in _BACKENDS:
+        raise _NotUsable(
+            f'"{backend}" is none of the databases of this service. The URL '
+            'begins with sqlite, mysql+pymysql or postgresql+psycopg2, for '
+            'instance')
+    if backend != 'sqlite' and text.partition('?')[0].count('@') > 1:
+        raise _NotUsable(
+            'the characters @ : / ? # % of a user or a password are written '
+            '%40 %3A %2F %3F %23 %25 in a URL')
 
 
 def _source(conf: cfg.ConfigOpts, group: str, option: cfg.Opt) -> str:
@@ -76,6 +108,10 @@ def _source(conf: cfg.ConfigOpts, group: str, option: cfg.Opt) -> str:
 
 
 def _why(exc: Exception, option: cfg.Opt) -> str:
+    if isinstance(exc, _DANGLING):
+        # The missing name may be a part of a password.
+        return ('"$" refers to another option in a file, and there is none of '
+                'that name; write "$$" for "$"')
     if option.secret:
         return 'the value is a secret and is not shown'
     return str(exc.__context__ if isinstance(exc.__context__, ValueError)

@@ -14,7 +14,11 @@
 
 from __future__ import annotations
 
+import sqlite3
+
 from ironic_reservations import errors
+from ironic_reservations.db import connection
+from ironic_reservations.db import driver_errors
 from ironic_reservations.db import sessions
 
 #: The distribution of each driver, by the name of its module.
@@ -44,4 +48,11 @@ def of(failure: errors.DatabaseUnavailable) -> str:
                 '"install -d -o USER -g GROUP -m 0700 '
                 f'{cause.filename}", with the user and the group of the '
                 'service.')
+    if connection.misses_tables(cause):
+        return f'{said}. Run "ironic-reservations-dbsync upgrade".'
+    driver = driver_errors.of(cause)
+    if (driver_errors.is_operational(driver)
+            and not isinstance(driver, sqlite3.Error)):
+        return (f'{said}. The address, the user and the database are those '
+                'of [database] connection.')
     return said

@@ -18,7 +18,6 @@ from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 import datetime
-import pathlib
 import random
 import sqlite3
 import threading
@@ -82,11 +81,14 @@ class Database:
 
     :param conf: the options of [database], and [DEFAULT] state_path.
     :param limits: time limits; by default those of the configuration.
+    :param create: whether a SQLite file is created if there is none.
     """
 
     def __init__(self, conf: cfg.ConfigOpts,
-                 limits: sessions.Limits | None = None) -> None:
+                 limits: sessions.Limits | None = None,
+                 create: bool = True) -> None:
         self._conf = conf
+        self._create = create
         self._limits = limits or sessions.Limits.configured(conf)
         self._lock = threading.Lock()
         self._turn = threading.Lock()
@@ -109,10 +111,12 @@ class Database:
     def _make(self) -> sa.Engine:
         options = self._conf.database
         with translated():
-            if self.url == default_connection(self._conf):
-                sqlite_file.make_folder(pathlib.Path(self._conf.state_path))
             file = sqlite_file.path(sa.make_url(self.url))
-            if file is not None:
+            if file is not None and not self._create:
+                sqlite_file.check(file)
+            elif file is not None:
+                if self.url == default_connection(self._conf):
+                    sqlite_file.make_folder(file.parent)
                 sqlite_file.make(file)
             engine = engines.create_engine(
                 sessions.with_limits(sa.make_url(self.url), self._limits,
@@ -222,7 +226,7 @@ class Database:
 
         Their time limits are short.
         """
-        return Database(self._conf, sessions.QUICK)
+        return Database(self._conf, sessions.QUICK, self._create)
 
     def close(self) -> None:
         """Close the connections."""
@@ -266,7 +270,7 @@ def translated() -> Iterator[None]:
                 'The service does not support the database server of the '
                 'reservations, so nothing was promised or changed. Tell the '
                 'operator; the log of the service names the server.') from exc
-        if _misses_tables(exc):
+        if misses_tables(exc):
             raise errors.DatabaseUnavailable(
                 'The tables of the database of the reservations are missing '
                 'or out of date. Run "ironic-reservations-dbsync upgrade" and '
@@ -280,7 +284,9 @@ def translated() -> Iterator[None]:
                 'again when there is room.') from exc
         # The driver's message may contain addresses and statements; it
         # is written to the log, and never sent to a client.
-        LOG.exception('The database of the reservations failed')
+        known = driver_errors.is_operational(driver_errors.of(exc))
+        LOG.error('The database of the reservations failed: %s',
+                  str(exc).partition('\n')[0], exc_info=not known)
         raise errors.DatabaseUnavailable(
             'The database of the reservations does not answer, so nothing was '
             'promised or changed. Try again later; if this continues, tell '
@@ -295,7 +301,8 @@ def _in_the_way(exc: BaseException) -> bool:
             or 'database is locked' in str(exc))
 
 
-def _misses_tables(exc: BaseException) -> bool:
+def misses_tables(exc: BaseException) -> bool:
+    """Return whether a table or a column of this release does not exist."""
     driver = driver_errors.of(exc)
     return (isinstance(exc, db_exc.DBNonExistentTable)
             or driver_errors.has(driver, _NO_SUCH)

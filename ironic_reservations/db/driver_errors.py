@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+import sqlite3
 
 
 def of(exc: BaseException) -> BaseException:
@@ -35,6 +36,18 @@ def has(driver: BaseException, codes: Collection[str | int]) -> bool:
     :param codes: of PostgreSQL, and the numbers of MariaDB's errors.
     """
     return code(driver) in codes or next(iter(driver.args), None) in codes
+
+
+def is_operational(driver: BaseException) -> bool:
+    """Return whether the server or its address fails, and not a statement.
+
+    :param driver: an error of a driver, or of the operating system.
+    """
+    if isinstance(driver, sqlite3.Error):
+        return getattr(driver, 'sqlite_errorcode', None) not in (
+            None, sqlite3.SQLITE_ERROR)
+    return isinstance(driver, (OSError, ImportError)) or any(
+        each.__name__ == 'OperationalError' for each in type(driver).__mro__)
 
 
 def caused(exc: BaseException | None, codes: Collection[str | int]) -> bool:

@@ -25,6 +25,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.model import in_flight
@@ -32,7 +33,6 @@ from ironic_reservations.model import leases
 
 _p = tables.in_flight_requests.c
 _r = tables.reservations.c
-_s = tables.leases.c
 _l = tables.lease_reservations.c
 _REQUEST = store.Rows(
     in_flight.InFlight, tables.in_flight_requests, 'a request in flight',
@@ -166,13 +166,9 @@ def insert_ticket(connection: sa.Connection, booking: leases.NodeBooking,
     :param act: the act that the ticket allows.
     :returns: ``False`` if not: nothing has been written then.
     """
-    # UPDATE leases SET claimed_by = claimed_by WHERE id = ? AND claimed_by = ?
-    # This locks the row, so that a process that takes the lease over
-    # either does so first, or finds this ticket.
-    if not connection.execute(
-            sa.update(tables.leases)
-            .where(_s.id == lease_id, _s.claimed_by == claimed_by)
-            .values(claimed_by=_s.claimed_by)).rowcount:
+    # A process that takes the lease over either does so first, or finds this
+    # ticket.
+    if not db_lease_work.keep(connection, lease_id, claimed_by):
         return False
     # INSERT INTO in_flight_requests (...) SELECT ... FROM reservations
     #   JOIN lease_reservations ON ... WHERE (the booking is as it was)

@@ -98,6 +98,19 @@ def lock(connection: sa.Connection, lease_id: str,
     return until is not None and until > now
 
 
+def keep(connection: sa.Connection, lease_id: str, token: str) -> bool:
+    """Keep a lease from being claimed by others until the transaction ends.
+
+    :param token: the claim of the worker.
+    :returns: ``False`` if another worker has the lease by now.
+    """
+    # UPDATE leases SET claimed_by = claimed_by WHERE id = ? AND claimed_by = ?
+    return bool(connection.execute(
+        sa.update(tables.leases)
+        .where(_s.id == lease_id, _s.claimed_by == token)
+        .values(claimed_by=_s.claimed_by)).rowcount)
+
+
 def extend(connection: sa.Connection, claims: Collection[Claim],
            until: datetime.datetime) -> frozenset[Claim]:
     """Extend claims, and return the claims that are still valid."""

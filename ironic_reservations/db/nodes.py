@@ -18,7 +18,6 @@ from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 import datetime
-import enum
 import functools
 import json
 from typing import Any
@@ -26,7 +25,6 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.db import changes
-from ironic_reservations.db import conditions
 from ironic_reservations.db import generations as db_generations
 from ironic_reservations.db import histories
 from ironic_reservations.db import row_queue
@@ -35,13 +33,8 @@ from ironic_reservations.db import tables
 from ironic_reservations.model import inventories
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
-from ironic_reservations.model import reasons
-from ironic_reservations.model import visibility
 
 _n = tables.nodes.c
-_r = tables.reservations.c
-#: The columns that a pick needs; the other facts are conditions of the query.
-_PICKED = (_n.uuid, _n.generation, _n.resource_class, _n.owner, _n.lessee)
 _UUIDS = sa.bindparam('uuids', expanding=True)
 
 
@@ -68,18 +61,18 @@ def _of_inventories(
         {name: dataclasses.asdict(each) for name, each in there})
 
 
-_NODE = store.Rows(
+NODE = store.Rows(
     mirrored_node.Node, tables.nodes, 'node {0.uuid}',
     as_read=('uuid', 'generation'),
     decode={'properties': _properties, 'inventories': _inventories},
     encode={'properties': _of_properties, 'inventories': _of_inventories})
 #: The facts that Ironic returns of a node.
-_FACTS = tuple(column.key for column in _NODE.columns
+_FACTS = tuple(column.key for column in NODE.columns
                if column.key not in ('uuid', 'generation'))
 # SELECT uuid, generation, name, ... FROM nodes
 # The statements of requests are built once: building one takes longer
 # than all other work of SQLAlchemy for it.
-_NODES = store.OfNodes(sa.select(*_NODE.columns), _n.uuid)
+_NODES = store.OfNodes(sa.select(*NODE.columns), _n.uuid)
 _t = tables.node_traits.c
 # SELECT node_uuid, trait FROM node_traits
 _TRAITS = store.OfNodes(sa.select(_t.node_uuid, _t.trait), _t.node_uuid)
@@ -93,7 +86,7 @@ def read_nodes(connection: sa.Connection, uuids: Collection[str] | None = None,
     """
     # SELECT uuid, generation, ... FROM nodes WHERE uuid IN (...)
     result = _NODES.execute(connection, uuids)
-    made, uuid_of, rows = _NODE.reader(result, 'traits'), store.values_of(
+    made, uuid_of, rows = NODE.reader(result, 'traits'), store.values_of(
         result, 'uuid'), result.all()
     traits: dict[str, set[str]] = {}
     if with_traits and rows:
@@ -146,22 +139,6 @@ def read_compute_hosts(connection: sa.Connection
     return read_nodes(connection, uuids) if uuids else {}
 
 
-@dataclasses.dataclass(frozen=True)
-class NodeRequirements:
-    """Requirements on nodes.
-
-    :ivar resource_classes: one of these; ``None``: any.
-    :ivar traits: all of these.
-    :ivar forbidden: traits, none of these.
-    :ivar other_classes: resource classes, none of these.
-    """
-
-    resource_classes: tuple[str, ...] | None = None
-    traits: frozenset[str] = frozenset()
-    forbidden: frozenset[str] = frozenset()
-    other_classes: tuple[str, ...] = ()
-
-
 def count(connection: sa.Connection) -> int:
     """Return the number of all nodes."""
     # SELECT COUNT(*) FROM nodes
@@ -178,217 +155,6 @@ def read_classes(connection: sa.Connection) -> list[str]:
         .where(_n.resource_class.is_not(None)).order_by(_n.resource_class)))
 
 
-#: The name of a caller who sees no node, among those of parameters.
-_NOBODY = 'nobody'
-#: The names of the conditions of a query for nodes, in order. Statements are
-#: built once for each form.
-_Form = tuple[str, ...]
-
-
-def _condition(name: str) -> conditions.Condition:
-    """Return the condition on a row of ``nodes`` with a parameter."""
-    parameter = sa.bindparam(name)
-    several = sa.bindparam(name, expanding=True)
-    match name.partition('_')[0]:
-        case 'class':
-            # SQLAlchemy writes lists of values into a statement at each
-            # execution.
-            return _n.resource_class == parameter
-        case 'classes':
-            return _n.resource_class.in_(several)
-        case 'others':
-            return sa.or_(_n.resource_class.is_(None),
-                          _n.resource_class.not_in(several))
-        case 'trait':
-            return _has(parameter)
-        case 'forbidden':
-            return ~_has(parameter)
-        case 'project':
-            return conditions.of_project(parameter)
-        case _:
-            assert name == _NOBODY
-            return sa.false()
-
-
-def _has(trait: sa.BindParameter[str]) -> sa.Exists:
-    """Return the condition that a node has a trait."""
-    return sa.exists().where(_t.node_uuid == _n.uuid, _t.trait == trait)
-
-
-def _asked(wanted: NodeRequirements,
-           sees: visibility.Visibility) -> tuple[_Form, dict[str, Any]]:
-    """Return the form of a query, and its values by name."""
-    given: dict[str, Any] = {}
-    if wanted.resource_classes is not None:
-        if len(wanted.resource_classes) == 1:
-            (given['class'],) = wanted.resource_classes
-        else:
-            given['classes'] = list(wanted.resource_classes)
-    if wanted.other_classes:
-        given['others'] = list(wanted.other_classes)
-    given.update((f'trait_{number}', trait) for number, trait
-                 in enumerate(sorted(wanted.traits)))
-    given.update((f'forbidden_{number}', trait) for number, trait
-                 in enumerate(sorted(wanted.forbidden)))
-    if not sees.everything:
-        if sees.project_id is None:
-            return (*given, _NOBODY), given
-        given['project'] = sees.project_id
-    return (*given,), given
-
-
-class _Range(enum.Enum):
-    """A part of all uuids."""
-
-    BEHIND = enum.auto()
-    IN_FRONT = enum.auto()
-
-
-def _not_booked_now(form: _Form, hosts: bool) -> list[conditions.Condition]:
-    """Return the conditions on a node that can be reserved at present."""
-    return [*map(_condition, form), *(
-        condition for _, condition in conditions.requirements(conditions.NOW,
-                                                              hosts))]
-
-
-# Limited, since clients choose the number of traits.
-@functools.lru_cache(maxsize=64)
-def _candidates(form: _Form, hosts: bool, part: _Range,
-                by_uuid: bool) -> sa.Select[Any]:
-    """Return a statement of :func:`read_candidates`, which is built once."""
-    # SELECT uuid, generation, ...,
-    #   (SELECT COUNT(*) FROM reservations WHERE it is of the node)
-    #     + (SELECT COUNT(*) FROM reservations WHERE instance_uuid = ?)
-    #     + (SELECT COUNT(*) FROM reservations WHERE uuid = ?)
-    #   FROM nodes WHERE resource_class = ? AND it is available
-    #   AND NOT EXISTS (a live reservation) AND NOT EXISTS (one in flight)
-    #   AND NOT EXISTS (a lease that has it) AND NOT EXISTS (one to come)
-    #   AND uuid >= ? ORDER BY uuid LIMIT ?
-    # Numbers, since PostgreSQL may read all reservations for EXISTS.
-    related = (_counted(_r.node_uuid == _n.uuid)
-               + _counted(_r.instance_uuid == sa.bindparam('instance')))
-    if by_uuid:
-        related += _counted(_r.uuid == sa.bindparam('of_uuid'))
-    start_at = sa.bindparam('start_at')
-    return sa.select(*_PICKED, related.label('related')).where(
-        *_not_booked_now(form, hosts), conditions.unbooked(conditions.NOW),
-        _n.uuid >= start_at if part is _Range.BEHIND else _n.uuid < start_at
-    ).order_by(_n.uuid).limit(sa.bindparam('most', type_=sa.Integer))
-
-
-def _counted(condition: conditions.Condition) -> sa.ScalarSelect[int]:
-    return (sa.select(sa.func.count()).select_from(tables.reservations)
-            .where(condition, _r.immediate == 1)
-            .correlate(tables.nodes).scalar_subquery())
-
-
-@dataclasses.dataclass(frozen=True)
-class Candidates:
-    """Nodes that appear to be free now, and not promised for later.
-
-    :ivar nodes: the nodes by uuid, in order, only with the facts that a pick
-        needs.
-    :ivar related: whether there may be reservations, live or not, of these
-        nodes, of the requested instance or with the requested uuid.
-    """
-
-    nodes: Mapping[str, mirrored_node.Node]
-    related: bool
-
-
-def read_candidates(connection: sa.Connection, wanted: NodeRequirements,
-                    sees: visibility.Visibility, now: datetime.datetime,
-                    start_at: str, limit: int, instance_uuid: str,
-                    uuid: str | None = None,
-                    hosts: bool = True) -> Candidates:
-    """Return some nodes that appear to be free, ordered by uuid.
-
-    :param start_at: the uuid to begin at, wrapping round: callers that begin
-        at different uuids do not compete for the same node.
-    :param limit: the maximum number of nodes.
-    :param instance_uuid: the instance for which a node is wanted.
-    :param uuid: the uuid of the reservation, if it was chosen before.
-    :param hosts: whether nodes that are hosts of leases may be used.
-    """
-    form, given = _asked(wanted, sees)
-    given |= {'now': now, 'start_at': start_at, 'instance': instance_uuid}
-    if uuid is not None:
-        given['of_uuid'] = uuid
-    # Two scans of the index that stop at the limit; sorting all nodes
-    # would cost more. The second scan wraps round if the first one found too
-    # few nodes, which is rare; as one statement, both would cost MariaDB three
-    # times as much.
-    found: dict[str, mirrored_node.Node] = {}
-    related = False
-    for part in _Range:
-        if len(found) < limit:
-            rows = connection.execute(
-                _candidates(form, hosts, part, uuid is not None),
-                {**given, 'most': limit - len(found)})
-            made = _NODE.reader(rows, 'traits')
-            for row in rows:
-                found[row.uuid] = made(row, wanted.traits)
-                related = related or bool(row.related)
-    # Without a row, nothing was counted.
-    return Candidates(found, related or not found)
-
-
-@functools.lru_cache(maxsize=64)
-def _promised(form: _Form, hosts: bool) -> sa.Select[Any]:
-    """Return the statement of :func:`read_promised`, which is built once."""
-    # SELECT ... FROM nodes WHERE (it can be reserved now)
-    #   AND (it is booked for later) ORDER BY uuid
-    return sa.select(*_NODE.columns).where(
-        *_not_booked_now(form, hosts),
-        sa.not_(conditions.unbooked(conditions.NOW))).order_by(_n.uuid)
-
-
-def read_promised(connection: sa.Connection, wanted: NodeRequirements,
-                  sees: visibility.Visibility, now: datetime.datetime,
-                  start_at: str,
-                  hosts: bool = True) -> dict[str, mirrored_node.Node]:
-    """Return all nodes that are free now and booked for later.
-
-    :param start_at: the uuid to begin at, wrapping round.
-    :param hosts: whether nodes that are hosts of leases may be used.
-    """
-    # SELECT ... FROM nodes WHERE (as for a candidate)
-    #   AND (EXISTS (a lease to come) OR EXISTS (maintenance to come))
-    form, given = _asked(wanted, sees)
-    rows = connection.execute(_promised(form, hosts), {**given, 'now': now})
-    made = _NODE.reader(rows, 'traits')
-    found = [made(row, wanted.traits) for row in rows]
-    return {node.uuid: node for node in sorted(
-        found, key=lambda node: (node.uuid < start_at, node.uuid))}
-
-
-def count_obstacles(connection: sa.Connection, wanted: NodeRequirements,
-                    sees: visibility.Visibility, now: datetime.datetime,
-                    hosts: bool = True,
-                    unheld: Mapping[str, str] | None = None,
-                    full: Mapping[str, str] | None = None) -> dict[str, int]:
-    """Count nodes by the reason why they cannot be picked.
-
-    :param hosts: whether nodes that are hosts of leases may be used.
-    :param unheld: reason codes by the uuids of nodes that could not be held in
-        Placement.
-    :param full: reason codes by resource classes that may not be used.
-    :returns: the number of nodes by reason code.
-    """
-    # A node without a reason was reserved by another request.
-    cause = sa.func.coalesce(
-        conditions.obstacle(now, hosts, unheld or {}, full or {}),
-        reasons.BUSY)
-    form, given = _asked(wanted, sees)
-    seen = sa.select(cause.label('cause')).where(
-        _n.inventories.is_(None), *map(_condition, form)).subquery()
-    # SELECT cause, COUNT(*) FROM (SELECT CASE ... END AS cause FROM nodes
-    #   WHERE resource_class = ?) GROUP BY cause
-    rows = connection.execute(
-        sa.select(seen.c.cause, sa.func.count()).group_by(seen.c.cause), given)
-    return {cause: count for cause, count in rows}
-
-
 def advance(connection: sa.Connection, uuid: str, generation: int,
             raised: int, node: mirrored_node.Node, now: datetime.datetime,
             let_through: str | None = None) -> bool:
@@ -401,7 +167,7 @@ def advance(connection: sa.Connection, uuid: str, generation: int,
     :param let_through: the token of the request that is let through.
     :returns: ``False`` if the generation has changed.
     """
-    given = {f'new_{key}': value for key, value in _NODE.values(node).items()
+    given = {f'new_{key}': value for key, value in NODE.values(node).items()
              if key in _NEWER}
     given |= {'of_uuid': uuid, 'read': generation,
               'next_generation': raised, 'new_observed_at': now}
@@ -524,105 +290,6 @@ def _advancing(generations: Mapping[str, int],
     return _ADVANCE_ONE_THROUGH, {**given, **through}
 
 
-#: The number of ids in a bucket.
-_BUCKET = 64
-_c = tables.changes.c
-_BUCKET_OF = (_n.id - _n.id % _BUCKET).label('bucket')
-# SELECT id DIV 64, COUNT(*), SUM(id), SUM(generation + revision),
-#   (SELECT seq FROM changes ORDER BY seq DESC LIMIT 1),
-#   (SELECT node_uuid ...), (SELECT generation ...),
-#   (SELECT MIN(seq) FROM changes),
-#   (SELECT MIN(seq) FROM changes WHERE seq BETWEEN ? AND ?
-#     AND node_uuid = ? AND generation = ?),
-#   (SELECT generation FROM histories),
-#   (SELECT COUNT(*) FROM histories WHERE server <> ...)
-#   FROM nodes GROUP BY 1
-_SUMS = sa.select(
-    _BUCKET_OF, sa.func.count().label('nodes'),
-    sa.func.sum(_n.id).label('ids'),
-    sa.func.sum(_n.generation + _n.revision).label('versions'),
-    *(sa.select(column).order_by(_c.seq.desc()).limit(1).scalar_subquery()
-      .label(column.key) for column in (_c.seq, _c.node_uuid, _c.generation)),
-    sa.select(sa.func.min(_c.seq)).scalar_subquery().label('oldest'),
-    sa.select(sa.func.min(_c.seq)).where(
-        _c.seq.between(sa.bindparam('first'), sa.bindparam('last')),
-        _c.node_uuid == sa.bindparam('of_uuid'),
-        _c.generation == sa.bindparam('written')
-    ).scalar_subquery().label('found'),
-    histories.GENERATION.label('history'),
-    histories.ELSEWHERE.label('elsewhere')
-).group_by(_BUCKET_OF)
-# SELECT uuid, id, generation, revision FROM nodes
-_VERSIONS = sa.select(_n.uuid, _n.id, _n.generation, _n.revision)
-# The range is for the index.
-_VERSIONS_OF = _VERSIONS.where(
-    _n.id.between(sa.bindparam('first'), sa.bindparam('last')),
-    (_n.id - _n.id % _BUCKET).in_(sa.bindparam('buckets', expanding=True)))
-
-
-@dataclasses.dataclass(frozen=True)
-class Sums:
-    """Sums that change with each node, and the last row of ``changes``.
-
-    :ivar buckets: three sums for each bucket: the number of nodes, their ids,
-        and their generations and revisions, which never fall.
-    :ivar last: the change with the highest number; ``None``: there is none.
-    :ivar lost: whether the change that should exist is missing, although it
-        is too new to be purged.
-    :ivar history: the generation of the history.
-    :ivar elsewhere: whether another server has written the history.
-    """
-
-    buckets: Mapping[int, tuple[int, int, int]]
-    last: tuple[int, str | None, int | None] | None = None
-    lost: bool = False
-    history: int = 0
-    elsewhere: bool = False
-
-
-def read_sums(connection: sa.Connection,
-              landmark: changes.Landmark | None = None) -> Sums:
-    """Return sums that change with each node.
-
-    :param landmark: a change that should exist.
-    """
-    rows = connection.execute(_SUMS, {
-        'first': landmark.first, 'last': landmark.last,
-        'of_uuid': landmark.node_uuid, 'written': landmark.generation
-    } if landmark else {
-        'first': 0, 'last': 0, 'of_uuid': '', 'written': 0}).all()
-    if not rows:
-        return Sums({})
-    first = rows[0]
-    return Sums({int(row.bucket): (int(row.nodes), int(row.ids),
-                                   int(row.versions)) for row in rows},
-                None if first.seq is None else (
-                    first.seq, first.node_uuid, first.generation),
-                landmark is not None and first.found is None
-                and (first.oldest or 0) <= landmark.known, first.history or 0,
-                bool(first.elsewhere))
-
-
-def read_versions(connection: sa.Connection,
-                  buckets: Collection[int] | None = None
-                  ) -> dict[str, tuple[int, int, int]]:
-    """Return id, generation and revision of nodes, by uuid.
-
-    :param buckets: ``None``: all of them.
-    """
-    rows = (connection.execute(_VERSIONS) if buckets is None
-            else connection.execute(_VERSIONS_OF, {
-                'first': min(buckets), 'last': max(buckets) + _BUCKET - 1,
-                'buckets': list(buckets)}))
-    return {uuid: (number, generation, revision)
-            for uuid, number, generation, revision in rows}
-
-
-def bucket_of(number: int) -> int:
-    """Return the bucket of the node with an id."""
-    return number - number % _BUCKET
-
-
 @functools.cache
 def _insert_if_certain() -> sa.Insert:
     """Return the statement of :func:`insert_node`, which is built once."""
@@ -644,7 +311,7 @@ def insert_node(connection: sa.Connection, node: mirrored_node.Node,
     :returns: ``False``: a request of a lost history may be on its way to it.
     """
     if not connection.execute(_insert_if_certain(), {
-            **_NODE.values(node), 'generation': db_generations.first(),
+            **NODE.values(node), 'generation': db_generations.first(),
             'observed_at': now, 'let_through': let_through,
             'of_now': now}).rowcount:
         return False
@@ -656,7 +323,7 @@ def insert_in_any_case(connection: sa.Connection, node: mirrored_node.Node,
                        now: datetime.datetime) -> None:
     """Add a node to the mirror; it is uncertain if all others are."""
     if not insert_node(connection, node, now):
-        _NODE.insert(connection, [node], generation=db_generations.first(),
+        NODE.insert(connection, [node], generation=db_generations.first(),
                      observed_at=now, let_through=None)
         insert_traits(connection, {node.uuid: node.traits})
         histories.keep_new(connection, node.uuid, now)
@@ -674,17 +341,25 @@ def insert_traits(connection: sa.Connection,
 
 def update_facts(connection: sa.Connection,
                  nodes: Collection[mirrored_node.Node],
-                 now: datetime.datetime) -> None:
+                 now: datetime.datetime, replaced: bool = False) -> None:
     """Write the facts that Ironic returned of nodes to the mirror.
 
     :param now: the time of the query; newer data is not overwritten.
+    :param replaced: whether the nodes were enrolled again; otherwise, a known
+        time of enrolment stays, so that the next poll detects that.
     """
-    # UPDATE nodes SET observed_at = ?, revision = revision + ?, name = ?, ...
+    # UPDATE nodes SET observed_at = ?, revision = revision + ?, name = ?, ...,
+    #     enrolled_at = coalesce(enrolled_at, ?)
     #   WHERE uuid = ? AND observed_at <= ?
     if not nodes:
         return
     changes.insert(connection, {node.uuid: None for node in nodes})
-    values = {key: sa.bindparam('v_' + key) for key in _FACTS}
+    values: dict[str, sa.ColumnElement[Any]] = {
+        key: sa.bindparam('v_' + key) for key in _FACTS}
+    if not replaced:
+        values['enrolled_at'] = sa.func.coalesce(
+            _n.enrolled_at, sa.bindparam('v_enrolled_at',
+                                         type_=_n.enrolled_at.type))
     connection.execute(
         sa.update(tables.nodes)
         .where(_n.uuid == sa.bindparam('k_uuid'),
@@ -693,7 +368,7 @@ def update_facts(connection: sa.Connection,
                 revision=_n.revision + sa.bindparam('v_step'), **values),
         [{'k_uuid': node.uuid, 'v_now': now,
           'v_step': db_generations.step(),
-          **{'v_' + key: value for key, value in _NODE.values(node).items()
+          **{'v_' + key: value for key, value in NODE.values(node).items()
              if key in values}}
          for node in nodes])
 
@@ -745,4 +420,4 @@ def delete_node(connection: sa.Connection, uuid: str,
     :param generation: the generation that this transaction has written.
     :raises Conflict: the node has another generation.
     """
-    _NODE.delete(connection, mirrored_node.Node(uuid, generation))
+    NODE.delete(connection, mirrored_node.Node(uuid, generation))

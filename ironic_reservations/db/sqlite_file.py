@@ -19,6 +19,7 @@ creates beside it the same mode.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import pathlib
 import stat
@@ -46,6 +47,26 @@ def make_folder(folder: pathlib.Path) -> None:
     :raises OSError: the folder cannot be created.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+class NoFile(FileNotFoundError):
+    """The service has not created the file of its database yet."""
+
+
+def check(file: pathlib.Path) -> None:
+    """Check that a file exists which this user may use.
+
+    :raises NoFile: there is none, but it could be created.
+    :raises OSError: the folder is missing, or the user may not write there;
+        ``filename`` of the error is the folder.
+    """
+    folder = file.resolve().parent
+    if not folder.is_dir():
+        raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+    if not file.exists():
+        raise NoFile(errno.ENOENT, os.strerror(errno.ENOENT), str(file))
 
 
 def make(file: pathlib.Path) -> None:

@@ -72,12 +72,22 @@ class Announcer:
     :param conf: the options of [oslo_messaging_notifications].
     :param features: the features, one of which may provide the audit trail.
     :ivar sends: whether there is a message bus.
+    :raises oslo_config.cfg.Error: [DEFAULT] transport_url is not usable.
     """
 
     def __init__(self, conf: cfg.ConfigOpts,
                  features: Iterable[feature.Feature] = ()) -> None:
-        # This also registers the options.
-        transport = oslo_messaging.get_notification_transport(conf)
+        try:
+            # This also registers the options.
+            transport = oslo_messaging.get_notification_transport(conf)
+        except oslo_messaging.DriverLoadFailure as exc:
+            raise cfg.ConfigFileValueError(
+                f'[DEFAULT] transport_url is not usable: {exc}') from exc
+        except (oslo_messaging.InvalidTransportURL, ValueError) as exc:
+            # The error may contain the URL, which has a password.
+            raise cfg.ConfigFileValueError(
+                '[DEFAULT] transport_url is no URL of a message bus, such as '
+                'rabbit://USER:PASSWORD@HOST:5672/') from exc
         self._notifier: Any = None
         self.sends = bool(conf.oslo_messaging_notifications.driver)
         if self.sends:

@@ -18,14 +18,11 @@ Whether a claim has ended is judged by the clock of the database.
 from __future__ import annotations
 
 import datetime
-
-from oslo_log import log
+import functools
 
 from ironic_reservations.db import claims as db_claims
-from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import Engine
-
-LOG = log.getLogger(__name__)
+from ironic_reservations.engine import retry
 
 #: The claim of the process that follows the nodes of Ironic.
 MIRROR = db_claims.MIRROR
@@ -67,11 +64,7 @@ def purge(engine: Engine) -> None:
         with engine.database.read() as connection:
             over = db_claims.read_over(connection, now, _BATCH)
         full = len(over) == _BATCH
-        if not over:
-            return
-        try:
-            with engine.database.write() as connection:
-                db_claims.delete_over(connection, over, now)
-        except db_connection.Conflict as exc:
-            LOG.debug('Expired claims are deleted later: %s', exc)
+        # After a conflict, the next call continues.
+        if not over or not retry.write_once(engine, functools.partial(
+                db_claims.delete_over, names=over, now=now)):
             return

@@ -28,7 +28,6 @@ import functools
 from oslo_config import cfg
 from oslo_log import log
 
-from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leasable as db_leasable
 from ironic_reservations.engine import change
 from ironic_reservations.engine import difference
@@ -133,14 +132,11 @@ def _batch(engine: Engine, node_uuids: Sequence[str], read: _Read,
         found = read(connection, among=node_uuids)
     if not found:
         return 0
-    try:
-        if change.carry_out_once(engine, change.Change(
-                now, difference.Difference(there.only(found)), opaque=True,
-                statements=[lambda connection: write(connection, found,
-                                                     now=now)])):
-            return len(found)
-    except db_connection.Conflict:
-        pass
+    if change.carry_out_once(engine, change.Change(
+            now, difference.Difference(there.only(found)), opaque=True,
+            statements=[lambda connection: write(connection, found,
+                                                 now=now)])):
+        return len(found)
     if len(node_uuids) == 1:
         LOG.debug('Node %s has changed meanwhile; the next pass looks again',
                   node_uuids[0])

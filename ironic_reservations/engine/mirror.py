@@ -28,7 +28,6 @@ from oslo_log import log
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import bookings as db_bookings
-from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import lease_work as db_lease_work
@@ -38,6 +37,7 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import change
 from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.lifecycle import lifecycle
@@ -230,12 +230,9 @@ def _write_facts(engine: Engine, rows: _Rows,
     known = write_known(engine, rows.nodes, nodes, rows.hosts, asked_at)
     new = [node for node in nodes if node.uuid not in rows.nodes]
     for node in new:
-        try:
-            with engine.database.write() as connection:
-                db_nodes.insert_in_any_case(connection, node, asked_at)
-        except db_connection.Conflict:
-            LOG.debug('Node %s has been mirrored by another process',
-                      node.uuid)
+        # After a conflict, another process has mirrored it.
+        retry.write_once(engine, functools.partial(
+            db_nodes.insert_in_any_case, node=node, now=asked_at))
     return known | {node.uuid for node in new}
 
 
@@ -296,7 +293,7 @@ def _write_another(engine: Engine, old: mirrored_node.Node,
             statements=[
                 functools.partial(db_bookings.update_lessees, lessees=there),
                 functools.partial(db_nodes.update_facts, nodes=[node],
-                                  now=asked_at),
+                                  now=asked_at, replaced=True),
                 functools.partial(db_lease_work.wake, node_uuids=(old.uuid,),
                                   now=now)])):
         LOG.debug('The bookings of node %s have changed meanwhile; the next '

@@ -10,7 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Repeat a plan and its commit when another process has committed first."""
+"""Repeat a plan and its commit when another process has committed first.
+
+Rows that are not part of the timeline are written here, too.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +26,12 @@ import time
 from typing import TypeVar
 
 from oslo_log import log
+import sqlalchemy as sa
 
 from ironic_reservations import clock
 from ironic_reservations import errors
 from ironic_reservations.db import connection
+from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
 
 LOG = log.getLogger(__name__)
@@ -100,6 +105,39 @@ def until_committed(attempt: Callable[[], _T],
     raise errors.Contention(
         'Other requests changed the same nodes each time that this request '
         'was planned. Nothing was changed; try again.')
+
+
+def write(engine: Engine, statements: Callable[[sa.Connection], _T],
+          repeatable: bool = False) -> _T:
+    """Write rows in one transaction; repeat it until it commits.
+
+    :param statements: called in each attempt; reads the clock itself, since
+        attempts may take long.
+    :param repeatable: as for :func:`until_committed`.
+    :raises Contention: as :func:`until_committed`.
+    :raises OutcomeUnknown: the rows may or may not have been written.
+    """
+    def attempt() -> _T:
+        with engine.database.write() as opened:
+            return statements(opened)
+    return until_committed(attempt, repeatable=repeatable)
+
+
+def write_once(engine: Engine,
+               statements: Callable[[sa.Connection], object]) -> bool:
+    """Write rows in one transaction, but do not repeat it after a conflict.
+
+    :returns: whether it was committed.
+    :raises OutcomeUnknown: the rows may or may not have been written.
+    """
+    try:
+        with engine.database.write() as opened:
+            statements(opened)
+    except connection.Conflict as exc:
+        LOG.debug('Nothing was written, since another transaction was in the '
+                  'way: %s', exc)
+        return False
+    return True
 
 
 @contextlib.contextmanager

@@ -25,6 +25,7 @@ from oslo_config import cfg
 from ironic_reservations import errors
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.clouds import sending
 from ironic_reservations.guard import identity
 
 _GROUP = 'ironic'
@@ -51,7 +52,7 @@ class Authenticated:
                 f'Ironic authenticates its callers with "{strategy}", but '
                 'ironic-reservations has no user there. Set auth_type and its '
                 'options in the section [ironic] of ironic-reservations.conf.')
-        self._auth = loading.load_auth_from_conf_options(conf, _GROUP)
+        self._auth = sending.auth(conf, _GROUP)
         # NOTE: a session without credentials.  If Keystone answers 401 to its
         # version discovery, keystoneauth repeats it with those of the session,
         # and deadlocks on the lock under which it gets them.
@@ -83,7 +84,7 @@ class Authenticated:
             return {}
         try:
             return dict(self._auth.get_headers(self._session) or {})
-        except ksa_exc.ClientException as exc:
+        except (ksa_exc.ClientException, OSError) as exc:
             raise errors.IronicUnavailable(
                 'The user of [ironic] in ironic-reservations.conf gets no '
                 f'token ({type(exc).__name__}), so Ironic cannot be asked. '

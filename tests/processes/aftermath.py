@@ -24,7 +24,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from tests.processes import balancer
 from tests.processes import cloud
+from tests.processes import database_proxy
 from tests.processes import exchange
 from tests.processes import journal
 from tests.processes import operators
@@ -47,6 +49,13 @@ _DEPLOYED = 3
 _LOOKS_ON = 85.0
 #: In how many seconds at most the leases start that are waited for.
 _STARTING = 65.0
+#: How many it takes to get into the way of one another.
+_HOLDERS = 2
+#: For how long, in seconds, a write stands still, less than its time limit;
+#: how often one tries that; and how late an answer comes to a process.
+_STANDS_STILL = 4.5
+_TRIES = 3
+_ANSWERS_LATE = 3.0
 
 
 class Aftermath:
@@ -83,6 +92,7 @@ class Aftermath:
             self._look_on()
             self._deploy_in_windows()
             self._line_up()
+            self._stand_still()
         if not left:
             self._have_each(tenants.Tenant.change_a_node)
         if not (left and self._first):
@@ -121,6 +131,58 @@ class Aftermath:
             paths = behind.line_up(start, node, True)
             before.end([path])
             behind.follow(paths)
+
+    def _stand_still(self) -> None:
+        """Have processes stand still while what they have read changes."""
+        if len(self._holders) < _HOLDERS:
+            return
+        before, behind = self._holders[:_HOLDERS]
+        # NOTE: what reads over SQLite is not held back on its way.
+        for _ in range(_TRIES if self._cloud.proxies else 0):
+            had = before.have_open()
+            if had is not None:
+                self._move_late(before, behind, *had)
+        if self._cloud.mix.no_show:
+            self._have_each(
+                lambda holder: holder.deploy_at_release(self._about_to_end))
+
+    def _move_late(self, before: tenants.Tenant, behind: tenants.Tenant,
+                   path: str, start: datetime.datetime, node: str) -> None:
+        """Hold back what moves a lease until its dates are fixed."""
+        for api in self._cloud.of('api'):
+            self._cloud.proxies[api.name].arm(
+                database_proxy.HOLD, self._disarm, _STANDS_STILL,
+                'UPDATE leases')
+        made: list[str] = []
+        asks = threading.Thread(
+            target=lambda: made.extend(behind.line_up(start, node)))
+        asks.start()
+        before.watch(path, _STANDS_STILL)
+        asks.join()
+        self._disarm()
+        before.watch(path, _PAUSE)
+        before.end([path])
+        behind.end(made)
+
+    def _disarm(self) -> None:
+        for proxy in self._cloud.proxies.values():
+            proxy.disarm()
+
+    def _about_to_end(self, node: str) -> threading.Event:
+        """Hold back an answer to what reads a node that it is to release.
+
+        :returns: what is set when it has read the node.
+        """
+        line = f'GET /v1/nodes/{node}?fields=uuid,name,'.encode()
+        has_read = threading.Event()
+
+        def meant(request: bytes) -> bool:
+            if not request.startswith(line):
+                return False
+            has_read.set()
+            return True
+        self._cloud.balancer.arm(balancer.SLOW, _ANSWERS_LATE, meant)
+        return has_read
 
     def _have_each(self, act: Callable[[tenants.Tenant], None]) -> None:
         """Have all holders do something, while nothing fails."""

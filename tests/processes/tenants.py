@@ -16,11 +16,13 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Sequence
 from concurrent import futures
 import datetime
 import json
+import threading
 from typing import Any
 
 from tests.processes import acting
@@ -38,6 +40,14 @@ _LASTS = 600
 _AT_ONCE = 6
 #: How long, in seconds, a lease lasts that may not start late.
 _LONG = 60
+#: For how many seconds the dates of a lease stay open, and how long before its
+#: start they are fixed.
+_OPEN = 1.5
+_FIXED = 15
+#: How long, in seconds, a lease lasts that others lend a node for, and for how
+#: long one looks at it once its node is deployed.
+_LENT = 30
+_WATCHED = 8
 #: How many nodes are asked for until one can be had.
 _NODES_TRIED = 4
 #: How long, in seconds, others are let line up behind one of them.
@@ -264,6 +274,49 @@ class Tenant:
                 return f'/v1/leases/{lease["id"]}', start, node
         return None
 
+    def have_open(self) -> tuple[str, datetime.datetime, str] | None:
+        """Lease a node soon, on dates that stay open for some seconds more.
+
+        :returns: the path of the lease, its start and the node.
+        """
+        for node in self._choice.sample(list(self._nodes), _NODES_TRIED):
+            first = datetime.datetime.now(
+                datetime.UTC) + datetime.timedelta(seconds=_OPEN + _FIXED)
+            lease = self._insist('lease', 'POST', '/v1/leases', {
+                'name': f'storm-{self._asker.uuid()[:8]}',
+                'between': [_date(first), _date(
+                    first + datetime.timedelta(seconds=3 * _LASTS))],
+                'duration': _LONG, 'fix_before': _FIXED,
+                'reservations': [_this(node)]}, 'lease', self._asker.uuid())
+            if lease is not None and _read(lease['start_date']) == first:
+                return f'/v1/leases/{lease["id"]}', first, node
+        return None
+
+    def watch(self, path: str, seconds: float) -> None:
+        """Look at a lease again and again."""
+        until = datetime.datetime.now(datetime.UTC) + datetime.timedelta(
+            seconds=seconds)
+        while datetime.datetime.now(datetime.UTC) < until:
+            self._asker.ask('show-lease', 'GET', path)
+            self._asker.wait(0.5, 1)
+
+    def deploy_at_release(
+            self, release: Callable[[str], threading.Event]) -> None:
+        """Deploy a node of a lease while it is about to be released unused.
+
+        :param release: returns what is set when that is so of a node.
+        """
+        had = self._have_a_node(
+            datetime.datetime.now(datetime.UTC) + datetime.timedelta(
+                seconds=_LENT), _of_class(next(iter(self._mix.no_show))))
+        if had is None:
+            return
+        path, reservation, node = had
+        if release(node).wait(_LENT):
+            self._use(node, reservation, undeploy=False)
+            self.watch(path, _WATCHED)
+        self.end([path])
+
     def line_up(self, start: datetime.datetime, node: str,
                 full: bool = False) -> list[str]:
         """Ask for a node that another lease has then, to wait for its end.
@@ -362,15 +415,17 @@ class Tenant:
                 return True
         return False
 
-    def _have_a_node(self, end: datetime.datetime
+    def _have_a_node(self, end: datetime.datetime,
+                     wanted: dict[str, Any] | None = None
                      ) -> tuple[str, str, str] | None:
         """Lease a node, and wait for it.
 
+        :param wanted: what node; by default any.
         :returns: the path of the lease, what proves it, and the node.
         """
         lease = self._insist('lease', 'POST', '/v1/leases', {
             'name': f'storm-{self._asker.uuid()[:8]}', 'start_date': 'now',
-            'end_date': _date(end), 'reservations': [_host('')]},
+            'end_date': _date(end), 'reservations': [wanted or _host('')]},
             'lease', key=self._asker.uuid())
         if lease is None:
             return None

@@ -32,7 +32,8 @@ _MUTATED = (
     'planner/*.py', 'engine/snapshots/*.py', 'engine/commit.py',
     'engine/difference.py', 'engine/retry.py', 'engine/seen.py',
     'engine/leases/change_commit.py', 'db/bookings.py', 'db/changes.py',
-    'db/nodes.py', *(f'model/{name}.py' for name in (
+    'db/candidates.py', 'db/node_sums.py', 'db/nodes.py',
+    *(f'model/{name}.py' for name in (
         'host_inventories', 'host_view', 'instance_reservations', 'instants',
         'inventories', 'maintenance', 'mirrored_node', 'node_condition',
         'node_reservation', 'requirements', 'visibility')))

@@ -90,13 +90,16 @@ def to_instant(value: Any) -> datetime.datetime:
                          'date') from exc
 
 
-def to_seconds(value: Any) -> int:
-    """Return a whole number of seconds, at least one."""
+def to_seconds(value: Any, least: int = 1) -> int:
+    """Return a whole number of seconds.
+
+    :param least: the smallest number.
+    """
     # bool is a subclass of int.
     if (not isinstance(value, int) or isinstance(value, bool)
-            or not 1 <= value <= _MAX_SECONDS):
-        raise ValueError('a whole number of seconds above 0 is expected, '
-                         f'not {shown(value)}')
+            or not least <= value <= _MAX_SECONDS):
+        raise ValueError(f'a whole number of seconds from {least} to '
+                         f'{_MAX_SECONDS} is expected, not {shown(value)}')
     return value
 
 

@@ -199,9 +199,7 @@ def _host(item: Any) -> int | str:
 
 def to_fix_before(value: Any) -> int:
     """Return a number of seconds; 0: the dates stay open until the start."""
-    if value == 0 and not isinstance(value, bool):
-        return 0
-    return basic.to_seconds(value)
+    return basic.to_seconds(value, least=0)
 
 
 def to_priority(value: Any) -> int:

@@ -38,6 +38,7 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import change
 from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.in_flight import conductors
 from ironic_reservations.model import handovers
@@ -229,18 +230,23 @@ def _answered(engine: Engine, written: handovers.Handover,
 def _write_row(engine: Engine, before: handovers.Handover,
                after: handovers.Handover | None) -> bool:
     """Write or delete a handover, if it is as it was read."""
-    try:
-        with engine.database.write() as connection:
-            if after is None:
-                db_handovers.delete_as_read(connection, before)
-            else:
-                db_handovers.update(connection, before, after)
-    except db_connection.Conflict as exc:
-        # NOTE: then the end of the lease waits for some time.
-        LOG.debug('Another act on node %s was recorded meanwhile: %s',
-                  before.node_uuid, exc)
-        return False
-    return True
+    def statement(connection: sa.Connection) -> None:
+        if after is None:
+            db_handovers.delete_as_read(connection, before)
+        else:
+            db_handovers.update(connection, before, after)
+    # NOTE: if not, the end of the lease waits for some time.
+    return retry.write_once(engine, statement)
+
+
+def update(engine: Engine, before: handovers.Handover,
+           after: handovers.Handover) -> None:
+    """Write a handover that has been read.
+
+    :raises Conflict: it has changed.
+    """
+    with engine.database.write() as connection:
+        db_handovers.update(connection, before, after)
 
 
 def _read_row(engine: Engine, node_uuid: str) -> handovers.Handover | None:
@@ -281,9 +287,8 @@ def ask(engine: Engine, ironic: ironic_client.Ironic,
     ironic.ask_conductor(handover.node_uuid)
     settles_at = engine.clock() + datetime.timedelta(
         seconds=conductors.BETWEEN_CHECKS)
-    with engine.database.write() as connection:
-        db_handovers.update(connection, handover, dataclasses.replace(
-            handover, settles_at=settles_at, settled=True))
+    update(engine, handover, dataclasses.replace(
+        handover, settles_at=settles_at, settled=True))
     return settles_at
 
 
@@ -296,9 +301,8 @@ def cleaned(engine: Engine, before: handovers.Handover) -> None:
         # NOTE: an earlier act may reach Ironic after the undeploy.
         return
     try:
-        with engine.database.write() as connection:
-            db_handovers.update(connection, before, dataclasses.replace(
-                before.carried_out(before.token), dirty=False))
+        update(engine, before, dataclasses.replace(
+            before.carried_out(before.token), dirty=False))
     except (db_connection.Conflict, errors.ReservationError) as exc:
         # NOTE: then it is cleaned once more.
         LOG.info('Node %s will be cleaned at the end of its lease: %s',

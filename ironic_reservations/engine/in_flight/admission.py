@@ -400,13 +400,13 @@ def mark_uncertain(engine: Engine, admitted: InFlightRequest) -> None:
               'Ironic did not answer or failed. The node is promised to '
               'nobody until the outcome is known.',
               admitted.node_uuid)
-    def write() -> None:
-        with engine.database.write() as connection:
-            db_in_flight.mark(connection, admitted.token, admitted.node_uuid,
-                             in_flight.State.UNCERTAIN, engine.clock())
+    def write() -> bool:
+        return retry.write(engine, lambda connection: db_in_flight.mark(
+            connection, admitted.token, admitted.node_uuid,
+            in_flight.State.UNCERTAIN, engine.clock()))
     try:
         write()
-    except (errors.DatabaseUnavailable, db_connection.Conflict) as exc:
+    except (errors.DatabaseUnavailable, errors.Contention) as exc:
         # Only the reconciler deletes the row; without this mark, it does so
         # later.
         write_later(engine, admitted, write, exc)
@@ -418,12 +418,9 @@ def accept(engine: Engine, admitted: InFlightRequest) -> bool:
     :returns: ``False`` if the node was no longer kept for it.
     :raises DatabaseUnavailable: then the reconciler finds out the outcome.
     """
-    def attempt() -> bool:
-        with engine.database.write() as connection:
-            return db_in_flight.mark(connection, admitted.token,
-                                     admitted.node_uuid,
-                                     in_flight.State.ACCEPTED)
-    return retry.until_committed(attempt)
+    return retry.write(engine, lambda connection: db_in_flight.mark(
+        connection, admitted.token, admitted.node_uuid,
+        in_flight.State.ACCEPTED))
 
 
 def close(engine: Engine, admitted: InFlightRequest, succeeded: bool,

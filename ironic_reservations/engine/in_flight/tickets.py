@@ -103,18 +103,17 @@ def send(engine: Engine, ticket: Ticket,
 
 
 def _void(engine: Engine, ticket: Ticket) -> bool:
-    def attempt() -> bool:
-        with engine.database.write() as connection:
-            return db_in_flight.void_ticket(connection, ticket.token)
+    def write() -> bool:
+        return retry.write(engine, lambda connection: db_in_flight.void_ticket(
+            connection, ticket.token))
     try:
-        return retry.until_committed(attempt)
+        return write()
     except (errors.DatabaseUnavailable, errors.Contention) as exc:
         LOG.info('The ticket for node %s could not be closed; it is tried '
                  'again every few seconds until it ends by itself: %s',
                  ticket.node_uuid, exc)
         engine.pending_outcomes.keep_for_later(
-            engine.timer() + float(engine.conf.guard.in_flight_timeout),
-            attempt)
+            engine.timer() + float(engine.conf.guard.in_flight_timeout), write)
         return False
 
 
@@ -146,16 +145,10 @@ def take(engine: Engine, token: str, node_uuid: str | None,
     if node_uuid is None and act is not None:
         with engine.database.read() as connection:
             node_uuid = db_in_flight.read_ticket_node(connection, token)
-
-    def attempt() -> bool:
-        if act is None or node_uuid is None:
-            return False
-        now = engine.clock()
-        with engine.database.write() as connection:
-            return db_in_flight.take_ticket(
-                connection, token, node_uuid, act.value, now,
-                admission.answered_by(engine, now))
-    if node_uuid is None or not retry.until_committed(attempt):
+    if act is None or node_uuid is None or not retry.write(
+            engine, lambda connection: db_in_flight.take_ticket(
+                connection, token, node_uuid, act.value,
+                (now := engine.clock()), admission.answered_by(engine, now))):
         raise errors.TicketInvalid(
             f'The ticket in the header {ironic_client.TICKET_HEADER} is '
             'unknown, void, used, or was issued for something else. Only the '
@@ -171,8 +164,5 @@ def close(engine: Engine, admitted: admission.InFlightRequest) -> bool:
     :returns: ``False`` if the node was no longer kept for it.
     :raises DatabaseUnavailable: then the reconciler finds out the outcome.
     """
-    def attempt() -> bool:
-        with engine.database.write() as connection:
-            return db_in_flight.delete(connection, admitted.token,
-                                      admitted.node_uuid)
-    return retry.until_committed(attempt)
+    return retry.write(engine, lambda connection: db_in_flight.delete(
+        connection, admitted.token, admitted.node_uuid))

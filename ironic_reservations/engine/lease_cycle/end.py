@@ -214,9 +214,9 @@ def reclaim(context: lease_context.Context,
         lease_context.sentence(found.waits), statements=[
             # The mirror may show the nodes as they were a moment ago.
             functools.partial(
-                db_nodes.update_facts, nodes=[dataclasses.replace(
-                    node, enrolled_at=known[node.uuid].enrolled_at)
-                    for node in found.free if node.uuid in known], now=now),
+                db_nodes.update_facts, nodes=[
+                    node for node in found.free if node.uuid in known],
+                now=now),
             functools.partial(db_handovers.delete, bookings=[
                 booking for booking in found.gone
                 if booking.node_uuid in handed or booking in found.begun]),
@@ -289,7 +289,7 @@ def _next(context: lease_context.Context, booking: leases.NodeBooking,
     if handover is None:
         if not options.clean_unused:
             return view
-        handover = lease_handover.begin(context.engine, booking)
+        handover = lease_handover.begin(context, booking)
         found.begun.append(booking)
     return lease_handover.next_step(context, booking, node, handover, view)
 

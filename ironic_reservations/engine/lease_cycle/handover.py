@@ -21,6 +21,7 @@ from oslo_log import log
 
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import handovers as db_handovers
+from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.in_flight import acted
 from ironic_reservations.engine.lease_cycle import context as lease_context
@@ -48,14 +49,20 @@ def read(engine: Engine, bookings: Collection[leases.NodeBooking]
             if each.holder in holders}
 
 
-def begin(engine: Engine, booking: leases.NodeBooking) -> handovers.Handover:
+def begin(context: lease_context.Context,
+          booking: leases.NodeBooking) -> handovers.Handover:
     """Write a handover for a node without acts of its holder.
 
     :raises Conflict: its holder has acted on it.
+    :raises Lost: another worker has the lease.
     """
     made = handovers.first(booking.node_uuid, booking.uuid, None, (),
-                           engine.clock())
-    with engine.database.write() as connection:
+                           context.engine.clock())
+    with context.engine.database.write() as connection:
+        # The node may have the next holder by then, whose acts are in the row.
+        if not db_lease_work.keep(connection, context.lease_id,
+                                  context.claimed_by):
+            raise lease_context.Lost(context.lease_id)
         # The row of a reservation that is over may be left.
         left = db_handovers.read_one(connection, booking.node_uuid)
         if left is not None and left.holder != booking.uuid:
@@ -104,7 +111,7 @@ def next_step(context: lease_context.Context, booking: leases.NodeBooking,
                 step = handover_steps.next_step(view, node, handover, now,
                                                 failed)
     if step.phase not in (None, handover.phase):
-        _write(context.engine, handover, dataclasses.replace(
+        acted.update(context.engine, handover, dataclasses.replace(
             handover, phase=step.phase))
     return step
 
@@ -127,7 +134,7 @@ def _put_back(context: lease_context.Context, booking: leases.NodeBooking,
         if each.cleared is not None:
             before, handover = handover, dataclasses.replace(
                 handover, acts=handover.acts - {each.cleared})
-            _write(context.engine, before, handover)
+            acted.update(context.engine, before, handover)
     if refused:
         raise next((exc for exc in refused if isinstance(exc, _Locked)),
                    refused[0])
@@ -156,9 +163,3 @@ def _send(context: lease_context.Context, booking: leases.NodeBooking,
                 raise
         else:
             return
-
-
-def _write(engine: Engine, before: handovers.Handover,
-           after: handovers.Handover) -> None:
-    with engine.database.write() as connection:
-        db_handovers.update(connection, before, after)

@@ -150,14 +150,12 @@ def _flag(engine: Engine, before: leases.Lease,
     lacks = [missing[each.id][0] for each in before.reservations
              if each.id in missing]
     # The lease becomes due, so that a worker repairs it.
-    plans = iter([change.Planned(True, change.Change(now, writes=[
-        change.Write(before, dataclasses.replace(
-            before, degraded=degraded, updated_at=now,
-            reservations=reservations), change.Cause.FLAGGED, now,
-            lease_context.sentence(lacks))], subject=before.id))])
-    # The next pass flags a lease that another request is changing.
-    if not change.carry_out(engine,
-                            lambda: next(plans, change.Planned(False))):
+    if not change.carry_out_once(engine, change.Change(now, writes=[
+            change.Write(before, dataclasses.replace(
+                before, degraded=degraded, updated_at=now,
+                reservations=reservations), change.Cause.FLAGGED, now,
+                lease_context.sentence(lacks))], subject=before.id)):
+        # The next pass flags a lease that another request is changing.
         return
     if degraded:
         LOG.warning('The lease %s lacks nodes that it was promised: %s',

@@ -97,12 +97,10 @@ def finish(engine: Engine, batch: Batch, sent: Collection[notices.Notice],
     :raises DatabaseUnavailable: the notices may or may not be marked.
     :raises Contention: the notices are not marked.
     """
-    def mark() -> None:
-        with engine.database.write() as connection:
-            db_outbox.finish(connection, [each.id for each in sent],
-                             batch.token, outcome, engine.clock())
     # Repeated on conflicts, or they would be sent again.
-    retry.until_committed(mark, repeatable=True)
+    retry.write(engine, lambda connection: db_outbox.finish(
+        connection, [each.id for each in sent], batch.token, outcome,
+        engine.clock()), repeatable=True)
 
 
 def release_own(engine: Engine, at_once: bool = False) -> None:

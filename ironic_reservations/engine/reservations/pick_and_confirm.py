@@ -20,6 +20,7 @@ import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
+from ironic_reservations.db import candidates as db_candidates
 from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import Engine
@@ -205,7 +206,7 @@ def _refusal(engine: Engine, request: pick.NodeRequest, outcome: pick.Refused,
              need: plan.Need) -> errors.NoNodeAvailable:
     if request.node_uuids is None:
         with engine.database.read() as connection:
-            counted = db_nodes.count_obstacles(
+            counted = db_candidates.count_obstacles(
                 connection, plan.wanted(connection, request), sees, now,
                 not plan.hosts_closed(engine, need),
                 {uuid: reason.code for uuid, reason in need.unheld.items()},

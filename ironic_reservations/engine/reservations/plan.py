@@ -23,6 +23,7 @@ import uuid as uuid_module
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import candidates as db_candidates
 from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import nodes as db_nodes
@@ -120,7 +121,7 @@ def read_candidates(engine: Engine,
     # compete for the same one.
     start_at = str(uuid_module.uuid4())
     if not promised:
-        found = db_nodes.read_candidates(
+        found = db_candidates.read_candidates(
             connection, requirements, sees, now, start_at,
             (_SAMPLE if more else FIRST) + len(need.unheld),
             request.instance_uuid, request.uuid, hosts)
@@ -130,8 +131,8 @@ def read_candidates(engine: Engine,
             connection, request.uuid, request.instance_uuid,
             tuple(found.nodes)) if found.related else ()
         return view(found.nodes, related, {}, (), now, need)
-    nodes = db_nodes.read_promised(connection, requirements, sees, now,
-                                   start_at, hosts)
+    nodes = db_candidates.read_promised(connection, requirements, sees, now,
+                                        start_at, hosts)
     if not nodes:
         return view({}, (), {}, (), now, need)
     related = db_reservations.read_related(
@@ -142,7 +143,7 @@ def read_candidates(engine: Engine,
 
 
 def wanted(connection: sa.Connection,
-           request: pick.NodeRequest) -> db_nodes.NodeRequirements:
+           request: pick.NodeRequest) -> db_candidates.NodeRequirements:
     """Return the requirement on a node, in Ironic's resource classes."""
     names: tuple[str, ...] | None = None
     if request.resource_class is not None:
@@ -152,7 +153,8 @@ def wanted(connection: sa.Connection,
         names = tuple(name for name in db_nodes.read_classes(connection)
                       if (names is None or name in names)
                       and pick.is_of_class(name, request.class_name))
-    return db_nodes.NodeRequirements(names, request.traits, request.forbidden)
+    return db_candidates.NodeRequirements(names, request.traits,
+                                          request.forbidden)
 
 
 def hosts_closed(engine: Engine, need: Need) -> bool:

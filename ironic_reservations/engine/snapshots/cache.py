@@ -78,7 +78,7 @@ from ironic_reservations import errors
 from ironic_reservations.db import changes as db_changes
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import in_flight_requests as db_in_flight
-from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import node_sums
 from ironic_reservations.engine import feature
 from ironic_reservations.engine import lost_requests
 from ironic_reservations.engine import seen as seen_module
@@ -370,7 +370,7 @@ class SnapshotCache:
             busy, landmark = self._copy.busy(), self._changes.landmark
         begun = clock_module.elapsed()
         with database.snapshot() as connection:
-            read = db_nodes.read_sums(connection, landmark)
+            read = node_sums.read_sums(connection, landmark)
             if read.lost or read.buckets and read.history < self._history:
                 raise _OtherHistoryError
             sums = read.buckets
@@ -379,7 +379,7 @@ class SnapshotCache:
             versions: dict[str, node_versions.Version] = {}
             if buckets:
                 versions = {uuid: node_versions.Version(*version)
-                            for uuid, version in db_nodes.read_versions(
+                            for uuid, version in node_sums.read_versions(
                                 connection, buckets if before and len(buckets)
                                 <= rows.FEW else None).items()}
             with self._lock:

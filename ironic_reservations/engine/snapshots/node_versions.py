@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from collections.abc import Set
 import dataclasses
 
-from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import node_sums
 from ironic_reservations.engine.snapshots import seen_changes
 
 #: For each bucket of nodes: how many there are, a sum of their ids, and one of
@@ -43,7 +43,7 @@ class Version:
     @property
     def bucket(self) -> int:
         """The number of the bucket in which the node is summed up."""
-        return db_nodes.bucket_of(self.id)
+        return node_sums.bucket_of(self.id)
 
 
 class Versions:

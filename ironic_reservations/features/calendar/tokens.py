@@ -42,14 +42,10 @@ def make(engine: Engine, user_id: str | None, project_id: str | None,
         :class:`Holder`.
     """
     token = secrets.token_urlsafe(_BYTES)
-
-    def attempt() -> str:
-        now = engine.clock()
-        with engine.database.write() as connection:
-            calendar_tokens.write(connection, _digest(token), user_id,
-                                  project_id, roles, fingerprint, now)
-        return token
-    return retry.until_committed(attempt, repeatable=True)
+    retry.write(engine, lambda connection: calendar_tokens.write(
+        connection, _digest(token), user_id, project_id, roles, fingerprint,
+        engine.clock()), repeatable=True)
+    return token
 
 
 def show(engine: Engine, user_id: str | None, project_id: str | None,
@@ -67,10 +63,8 @@ def show(engine: Engine, user_id: str | None, project_id: str | None,
 def revoke(engine: Engine, user_id: str | None,
            project_id: str | None) -> None:
     """Delete the token of a user in a project, if there is one."""
-    def attempt() -> None:
-        with engine.database.write() as connection:
-            calendar_tokens.delete(connection, user_id, project_id)
-    retry.until_committed(attempt, repeatable=True)
+    retry.write(engine, lambda connection: calendar_tokens.delete(
+        connection, user_id, project_id), repeatable=True)
 
 
 def holder(engine: Engine, token: str) -> Holder:

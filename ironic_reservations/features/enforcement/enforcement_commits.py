@@ -158,11 +158,9 @@ def catch_up(engine: Engine, continues: Callable[[], bool]) -> None:
 
 
 def _catch_up(engine: Engine, lease_ids: Collection[str]) -> None:
-    def attempt() -> None:
-        with engine.database.write() as connection:
-            write(engine.conf, connection, lease_ids, engine.clock())
     # A lease that another process reports must not delay the others.
-    retry.until_committed(attempt, repeatable=True)
+    retry.write(engine, lambda connection: write(
+        engine.conf, connection, lease_ids, engine.clock()), repeatable=True)
 
 
 def deliver(engine: Engine, continues: Callable[[], bool]) -> int:

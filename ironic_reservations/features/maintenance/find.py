@@ -14,15 +14,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import functools
 
 from ironic_reservations import errors
-from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import change
 from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.features.maintenance import rows as db_maintenance
 from ironic_reservations.features.maintenance import values
@@ -88,6 +87,5 @@ def purge(engine: Engine) -> None:
         over = db_maintenance.read_forgettable(connection, before, _BATCH)
     if over:
         # After a conflict, the next call deletes them.
-        with contextlib.suppress(db_connection.Conflict):
-            with engine.database.write() as connection:
-                db_maintenance.delete_many(connection, over, before)
+        retry.write_once(engine, lambda connection: db_maintenance.delete_many(
+            connection, over, before))

@@ -37,7 +37,6 @@ import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
-from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import observations as db_observations
 from ironic_reservations.db import outbox as db_outbox
@@ -45,6 +44,7 @@ from ironic_reservations.engine import announce
 from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import mirror
+from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.lease_cycle import context as lease_context
 from ironic_reservations.engine.outbox import notice_ids
@@ -113,14 +113,13 @@ def _record_pass(engine: Engine, now: datetime.datetime) -> datetime.datetime:
     unbroken = None if before is None else before.unbroken(
         now, gap(engine.conf))
     after = db_observations.Observation(unbroken or now, now)
-    try:
-        with engine.database.write() as connection:
-            db_observations.write(connection, _PASSES, before, after)
-            db_no_shows.finish(connection, over)
-            db_no_shows.begin(connection, begun, now)
-    except db_connection.Conflict:
-        # A release reads the row again, so the other pass is as good.
-        LOG.debug('Another process has looked at what leases do not use')
+
+    def record(connection: sa.Connection) -> None:
+        db_observations.write(connection, _PASSES, before, after)
+        db_no_shows.finish(connection, over)
+        db_no_shows.begin(connection, begun, now)
+    # A release reads the row again, so the pass of another process is as good.
+    retry.write_once(engine, record)
     return after.since
 
 

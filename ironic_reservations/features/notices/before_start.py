@@ -57,9 +57,10 @@ def write(engine: Engine) -> int:
     lacking = [lease_id for lease_id, each in rows.items() if each - known]
     for first in range(0, len(lacking), _BATCH):
         with engine.database.write() as connection:
+            now = engine.clock()
             for lease in db_leases.read(connection,
                                         lacking[first:first + _BATCH]):
-                # The lease may have moved since it was found.
+                # It may have moved, or started, since it was found.
                 if lease.start > now and not lease.status.over:
                     notices.write(engine.conf, connection,
                                   notices.Kind.BEFORE_START, lease, now,

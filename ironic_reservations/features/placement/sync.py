@@ -72,15 +72,10 @@ def _log(report: auditing.Report) -> None:
 
 def _write(engine: Engine, report: auditing.Report) -> None:
     now = engine.clock()
-
-    def attempt() -> None:
-        with engine.database.write() as connection:
-            drift.write(connection, {
-                kind: drift.Drift(
-                    _count(kind, report.differences),
-                    _count(kind, report.remaining), now)
-                for kind in differences.Kind})
-    retry.until_committed(attempt)
+    retry.write(engine, lambda connection: drift.write(connection, {
+        kind: drift.Drift(_count(kind, report.differences),
+                          _count(kind, report.remaining), now)
+        for kind in differences.Kind}))
 
 
 def _count(kind: differences.Kind,

@@ -18,9 +18,11 @@ from collections.abc import Collection
 import dataclasses
 import datetime
 
+import sqlalchemy as sa
+
 from ironic_reservations import errors
-from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
 from ironic_reservations.features.usage import periods as db_usage_periods
 from ironic_reservations.features.usage import sums
 from ironic_reservations.features.usage import values as usage
@@ -118,13 +120,12 @@ def record_deployments(engine: Engine) -> None:
         over = db_usage_periods.read_over(connection)
     if not begun and not over:
         return
-    try:
-        with engine.database.write() as connection:
-            # NOTE: this process may have stood still since it has read them.
-            db_usage_periods.check_booked(connection, begun)
-            db_usage_periods.begin(connection, begun, now)
-            db_usage_periods.check_none_ended(connection, begun, now)
-            db_usage_periods.finish(connection, over, now)
-    except db_connection.Conflict:
-        # One has been recorded or deleted; the next pass records the others.
-        return
+
+    def record(connection: sa.Connection) -> None:
+        # NOTE: this process may have stood still since it has read them.
+        db_usage_periods.check_booked(connection, begun)
+        db_usage_periods.begin(connection, begun, now)
+        db_usage_periods.check_none_ended(connection, begun, now)
+        db_usage_periods.finish(connection, over, now)
+    # If one has been recorded or deleted, the next pass records the others.
+    retry.write_once(engine, record)

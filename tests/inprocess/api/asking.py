@@ -13,6 +13,7 @@
 
 """An operator and members of projects, with an application with hosts."""
 
+import datetime
 from typing import Any
 
 import testtools
@@ -28,6 +29,13 @@ OTHER = {**MEMBER, 'x_project_id': 'blue'}
 def since(minor: int) -> str:
     """Return the version header of a client of Blazar's API and of ours."""
     return f'reservation 1.0, baremetal-reservation 1.{minor}'
+
+
+def ahead(hours: int) -> str:
+    """Return a time in some hours, as requests have it."""
+    then = datetime.datetime.now(datetime.UTC) + datetime.timedelta(
+        hours=hours)
+    return then.strftime('%Y-%m-%d %H:%M')
 
 
 def hosts(least: int = 1, most: int | None = None,

@@ -58,9 +58,7 @@ class FuzzCase(testtools.TestCase):
         self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
         # Otherwise the constants of the loaded modules would change the
         # generated data from one run to the next.
-        self.useFixture(fixtures.MonkeyPatch(
-            'hypothesis.internal.conjecture.providers._get_local_constants',
-            providers.Constants))
+        self.patch(providers, '_get_local_constants', providers.Constants)
         self.world = self.useFixture(world.OpenWorld())
 
     def fuzz(self, nodes: list[str], refused: bool) -> None:

@@ -12,9 +12,12 @@
 
 """The API on its own, with its own authentication."""
 
+import base64
+import pathlib
 from typing import Any
 
 import bcrypt
+import fixtures
 
 from ironic_reservations.api import standalone
 from ironic_reservations.api import wsgi
@@ -35,6 +38,12 @@ def passwords(**users: str) -> str:
         for user, word in users.items())
 
 
+def basic(user: str, password: str) -> dict[str, str]:
+    """Return the header by which a user of the file is identified."""
+    token = base64.b64encode(f'{user}:{password}'.encode()).decode()
+    return {'authorization': f'Basic {token}'}
+
+
 class Standalone(world.World):
     """The application with the authentication of its configuration.
 
@@ -50,3 +59,22 @@ class Standalone(world.World):
     def make_app(self) -> wsgi.Application:
         """Make the application as ironic-reservations-api does."""
         return standalone.with_engine(self.conf, self.engine)
+
+
+class WithUsers(Standalone):
+    """The application with http_basic.
+
+    :param users: the passwords of the users, by their names.
+    :ivar users: the file of them.
+    """
+
+    def __init__(self, users: dict[str, str], **options: Any) -> None:
+        super().__init__(auth_strategy='http_basic', **options)
+        self._passwords = users
+
+    def _setUp(self) -> None:
+        self.users = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path, 'htpasswd')
+        self.users.write_text(passwords(**self._passwords))
+        self._options['http_basic_auth_user_file'] = str(self.users)
+        super()._setUp()

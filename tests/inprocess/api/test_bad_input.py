@@ -14,6 +14,7 @@
 
 import datetime
 import json
+import re
 from typing import Any
 import uuid
 
@@ -49,6 +50,13 @@ def _body(name: str, expected: tuple[int, str] = INVALID, **changes: Any
     document = {key: value for key, value in document.items()
                 if value is not ...}
     return _case(name, expected, raw=json.dumps(document).encode())
+
+
+def _bodies(key: str, values: tuple[Any, ...]
+            ) -> list[tuple[str, dict[str, Any]]]:
+    """Return a case of each invalid value, which has its name."""
+    return [_body(f'{key}_{number}_' + re.sub(r'\W+', '_', ascii(value))[:40],
+                  **{key: value}) for number, value in enumerate(values)]
 
 
 GOOD = json.dumps({'instance_uuid': INSTANCE, 'node_uuid': [NODE]}).encode()
@@ -106,34 +114,18 @@ class TestNothingIsReserved(testscenarios.WithScenarios, testtools.TestCase):
         _raw('string', b'"x"', INVALID),
         _raw('number', b'1', INVALID),
         _body('no_instance', instance_uuid=...),
-        _body('instance_null', instance_uuid=None),
-        _body('instance_number', instance_uuid=7),
-        _body('instance_true', instance_uuid=True),
-        _body('instance_list', instance_uuid=[INSTANCE]),
-        _body('instance_object', instance_uuid={}),
-        _body('instance_empty', instance_uuid=''),
-        _body('instance_name', instance_uuid='my-instance'),
-        _body('instance_in_braces', instance_uuid=f'{{{INSTANCE}}}'),
-        _body('instance_urn', instance_uuid=f'urn:uuid:{INSTANCE}'),
-        _body('instance_with_newline', instance_uuid=f'{INSTANCE}\n'),
-        _body('instance_too_long', instance_uuid=INSTANCE + '0' * 60000),
-        _body('instance_in_other_digits',
-              instance_uuid=INSTANCE.replace('1', '\u0661')),
         _body('nothing_to_choose_from', node_uuid=...),
-        _body('node_single_string', node_uuid=NODE),
-        _body('node_null', node_uuid=None),
-        _body('node_object', node_uuid={NODE: 1}),
-        _body('node_none_in_list', node_uuid=[]),
-        _body('node_null_in_list', node_uuid=[NODE, None]),
-        _body('node_list_in_list', node_uuid=[[NODE]]),
-        _body('node_name', node_uuid=['node-1']),
-        _body('node_1001', node_uuid=[str(uuid.UUID(int=number))
-                                      for number in range(1001)]),
+        *_bodies('instance_uuid', (
+            None, 7, True, [INSTANCE], {}, '', 'my-instance',
+            f'{{{INSTANCE}}}', f'urn:uuid:{INSTANCE}', f'{INSTANCE}\n',
+            INSTANCE + '0' * 60000, INSTANCE.replace('1', '\u0661'))),
+        *_bodies('node_uuid', (
+            NODE, None, {NODE: 1}, [], [NODE, None], [[NODE]], ['node-1'],
+            [str(uuid.UUID(int=number)) for number in range(1001)])),
         _body('node_10000', TOO_LARGE,
               node_uuid=[str(uuid.UUID(int=number))
                          for number in range(10000)]),
-        _body('uuid_name', uuid='mine'),
-        _body('uuid_null', uuid=None),
+        *_bodies('uuid', ('mine', None)),
         _body('key_unknown', UNKNOWN, colour='red'),
         _body('key_in_other_case', UNKNOWN, Node_UUID=[NODE]),
         _body('key_empty', UNKNOWN, **{'': 1}),
@@ -141,49 +133,23 @@ class TestNothingIsReserved(testscenarios.WithScenarios, testtools.TestCase):
         _body('key_of_another_project', UNKNOWN, project_id='red'),
         _body('key_of_python', UNKNOWN, __class__=1),
         _body('key_of_another_script', UNKNOWN, **{'\u0661\U0001f600': 1}),
-        _body('ttl_zero', ttl=0),
-        _body('ttl_below_zero', ttl=-1),
-        _body('ttl_too_short', ttl=9),
-        _body('ttl_too_long', ttl=86401),
-        _body('ttl_absurd', ttl=10 ** 30),
-        _body('ttl_float', ttl=60.5),
-        _body('ttl_whole_float', ttl=60.0),
-        _body('ttl_string', ttl='60'),
-        _body('ttl_true', ttl=True),
-        _body('ttl_null', ttl=None),
-        _body('end_past', expires_at='2001-01-01T00:00:00+00:00'),
-        _body('end_too_far', expires_at='2999-01-01T00:00:00+00:00'),
-        _body('end_without_zone', expires_at='2999-01-01T00:00:00'),
-        _body('end_date', expires_at='2999-01-01'),
-        _body('end_week', expires_at='2999-W01-1T00:00:00Z'),
-        _body('end_compact', expires_at='29990101T000000Z'),
-        _body('end_30_february', expires_at='2999-02-30T00:00:00Z'),
-        _body('end_hour_25', expires_at='2999-01-01T25:00:00Z'),
-        _body('end_year_zero', expires_at='0000-01-01T00:00:00Z'),
-        _body('end_before_all_years', expires_at='0001-01-01T00:00:00+23:59'),
-        _body('end_after_all_years', expires_at='9999-12-31T23:59:59-23:59'),
-        _body('end_zone_absurd', expires_at='2999-01-01T00:00:00+99:99'),
-        _body('end_number', expires_at=4102444800),
-        _body('end_word', expires_at='tomorrow'),
-        _body('end_null', expires_at=None),
+        *_bodies('ttl', (0, -1, 9, 86401, 10 ** 30, 60.5, 60.0, '60', True,
+                         None)),
+        *_bodies('expires_at', (
+            '2001-01-01T00:00:00+00:00', '2999-01-01T00:00:00+00:00',
+            '2999-01-01T00:00:00', '2999-01-01', '2999-W01-1T00:00:00Z',
+            '29990101T000000Z', '2999-02-30T00:00:00Z',
+            '2999-01-01T25:00:00Z', '0000-01-01T00:00:00Z',
+            '0001-01-01T00:00:00+23:59', '9999-12-31T23:59:59-23:59',
+            '2999-01-01T00:00:00+99:99', 4102444800, 'tomorrow', None)),
         _body('end_twice', ttl=60, expires_at=(
             datetime.datetime.now(datetime.UTC)
             + datetime.timedelta(seconds=60)).isoformat()),
-        _body('class_empty', resource_class=''),
-        _body('class_blank', resource_class='  '),
-        _body('class_number', resource_class=1),
-        _body('class_null', resource_class=None),
-        _body('class_list', resource_class=['gold']),
-        _body('class_too_long', resource_class='x' * 81),
-        _body('class_with_zero_byte', resource_class='gold\0'),
-        _body('class_with_newline', resource_class='gold\n'),
-        _body('traits_string', traits='CUSTOM_GOLD'),
-        _body('traits_null', traits=None),
-        _body('traits_lower_case', traits=['custom_gold']),
-        _body('traits_number', traits=[1]),
-        _body('traits_empty', traits=['']),
-        _body('traits_too_long', traits=['X' * 256]),
-        _body('traits_51', traits=[f'CUSTOM_{n}' for n in range(51)]),
+        *_bodies('resource_class', ('', '  ', 1, None, ['gold'], 'x' * 81,
+                                    'gold\0', 'gold\n')),
+        *_bodies('traits', (
+            'CUSTOM_GOLD', None, ['custom_gold'], [1], [''], ['X' * 256],
+            [f'CUSTOM_{n}' for n in range(51)])),
     ]
 
     expected: tuple[int, str]

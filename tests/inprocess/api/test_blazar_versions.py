@@ -12,8 +12,6 @@
 
 """Versions are negotiated in the same way on all resources."""
 
-import fixtures
-
 from ironic_reservations.api import versions
 from ironic_reservations_client import host
 from ironic_reservations_client import lease
@@ -107,9 +105,7 @@ class TestNewerClient(VersionsCase):
     def setUp(self) -> None:
         super().setUp()
         self.http = self.useFixture(served.Served(self.served))
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations_client.versions.LATEST', '1.999'))
-        self.assertEqual('1.999', client_versions.LATEST)
+        self.patch(client_versions, 'LATEST', '1.999')
 
     def test_goes_down_by_itself(self) -> None:
         """It gets the feature that it requests: a place in the queue."""

@@ -12,11 +12,7 @@
 
 """The names of leases in the refusal of another lease."""
 
-import base64
-import pathlib
 from typing import Any
-
-import fixtures
 
 from tests.inprocess.api import asking
 from tests.inprocess.api import on_its_own
@@ -26,8 +22,7 @@ _PASSWORDS = {'olga': 'secret:1', 'pia': 'secret:2'}
 
 
 def _basic(user: str) -> dict[str, str]:
-    token = base64.b64encode(f'{user}:{_PASSWORDS[user]}'.encode()).decode()
-    return {'authorization': f'Basic {token}'}
+    return on_its_own.basic(user, _PASSWORDS[user])
 
 
 class TestBlockerNames(asking.AskingCase):
@@ -102,13 +97,8 @@ class TestUsersWithoutProjects(asking.AskingCase):
     version = asking.since(26)
 
     def serve(self) -> world.World:
-        users = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
-                             'htpasswd')
-        users.write_text(on_its_own.passwords(**_PASSWORDS))
         self.member = self.operator = _basic('olga')
-        return on_its_own.Standalone(
-            auth_strategy='http_basic', http_basic_auth_user_file=str(users),
-            **self.options)
+        return on_its_own.WithUsers(_PASSWORDS, **self.options)
 
     def setUp(self) -> None:
         super().setUp()

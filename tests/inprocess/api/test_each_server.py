@@ -20,12 +20,11 @@ import testtools
 from ironic_reservations.api import identity
 from ironic_reservations.db import lease_work
 from ironic_reservations.engine.in_flight import protect
+from tests.inprocess.api import asking
 from tests.inprocess.api import world
 from tests.real import migrated
 
-_OPERATOR = {'x_roles': 'admin,member,reader', 'x_project_id': 'operators',
-             'openstack_system_scope': 'all'}
-_RED = {'x_roles': 'member,reader', 'x_project_id': 'red'}
+_OPERATOR, _RED = asking.OPERATOR, asking.MEMBER
 
 
 class _Asked:
@@ -54,11 +53,19 @@ class _Asked:
                   **_OPERATOR)
 
     def lease(self, status: int = 201) -> Any:
-        return self.send('POST', '/v1/leases', {
-            'name': 'there', 'start_date': '2050-01-02 10:00',
-            'end_date': '2050-01-02 18:00', 'reservations': [
-                {'resource_type': 'physical:host', 'min': 1, 'max': 1}]},
-            status)
+        return self.send('POST', '/v1/leases', asking.lease(
+            '02 10', '02 18', name='there'), status)
+
+    def found(self, path: str, kind: str, key: str = 'id',
+              **headers: str) -> list[str]:
+        """Return a value of each object on the pages of a list."""
+        found = []
+        while path is not None:
+            page = self.send('GET', path, **headers)
+            found += [each[key] for each in page[kind]]
+            path = page.get('next')
+            path = path and path[path.index('/v1'):]
+        return found
 
     def serve_leased(self, *provider: Any, **options: Any) -> None:
         """Serve one host, which a lease has."""
@@ -96,14 +103,9 @@ class _Asked:
                  sorted(made, reverse=True)),
                 ('&sort_key=instance_uuid', sorted(made)),
                 ('&sort_dir=desc', made[::-1])):
-            path, found = f'/v1/reservations?limit=1{query}', []
-            while path is not None:
-                page = self.send('GET', path)
-                found += [each['instance_uuid']
-                          for each in page['reservations']]
-                path = page.get('next')
-                path = path and path[path.index('/v1'):]
-            self.assertEqual(expected, found)
+            self.assertEqual(expected, self.found(
+                f'/v1/reservations?limit=1{query}', 'reservations',
+                'instance_uuid'))
 
     def test_filters_of_leases(self) -> None:
         """Each filter, with and without pages, which keep it."""
@@ -115,12 +117,9 @@ class _Asked:
             self.send('POST', '/v1/os-hosts', {'name': name}, 201, **_OPERATOR)
         for name, day, kind in (('a', 1, 'gold'), ('b', 2, 'gold'),
                                 ('b', 4, 'gold'), ('b', 4, 'lead')):
-            self.send('POST', '/v1/leases', {
-                'name': name, 'start_date': f'2050-01-0{day} 10:00',
-                'end_date': f'2050-01-0{day} 18:00', 'reservations': [
-                    {'resource_type': 'physical:host', 'min': 1, 'max': 1,
-                     'resource_properties':
-                         f'["==", "$resource_class", "{kind}"]'}]}, 201)
+            self.send('POST', '/v1/leases', asking.lease(
+                f'0{day} 10', f'0{day} 18', 1,
+                f'["==", "$resource_class", "{kind}"]', name=name), 201)
         every = [lease['id'] for lease
                  in self.send('GET', '/v1/leases')['leases']]
         for query, expected in (
@@ -137,26 +136,16 @@ class _Asked:
                 (f'name=b&status=PENDING,ACTIVE&node={nodes[0]}'
                  '&from=2050-01-02 00:00&to=2050-01-05 00:00', every[1:3])):
             for limit in ('', '&limit=1'):
-                path, found = f'/v1/leases?{query}{limit}', []
-                while path is not None:
-                    page = self.send(
-                        'GET', path.replace(' ', '%20'),
-                        version='reservation 1.0, baremetal-reservation 1.27',
-                        **_RED)
-                    found += [each['id'] for each in page['leases']]
-                    path = page.get('next')
-                    path = path and path[path.index('/v1'):]
-                self.assertEqual(expected, found, query + limit)
+                path = f'/v1/leases?{query}{limit}'.replace(' ', '%20')
+                self.assertEqual(expected, self.found(
+                    path, 'leases', version=asking.since(27), **_RED), path)
 
     def test_pages_of_hosts(self) -> None:
         self.serve()
         for name in ('a', 'b'):
             self.host(name)
-        first = self.send('GET', '/v1/os-hosts?limit=1', **_OPERATOR)
-        second = self.send('GET', first['next'][first['next'].index('/v1'):],
-                           **_OPERATOR)
-        self.assertEqual(['1', '2'], [
-            each['id'] for each in first['hosts'] + second['hosts']])
+        self.assertEqual(['1', '2'], self.found('/v1/os-hosts?limit=1',
+                                                'hosts', **_OPERATOR))
 
     def test_properties_of_hosts(self) -> None:
         self.serve()

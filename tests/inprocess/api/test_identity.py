@@ -12,11 +12,8 @@
 
 """The identity of the caller, for each way of authentication."""
 
-import base64
-import pathlib
 import uuid
 
-import fixtures
 from keystonemiddleware import fixture as ksm_fixture
 from oslo_config import cfg
 import testtools
@@ -64,20 +61,12 @@ class TestHttpBasic(testtools.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        users = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
-                             'htpasswd')
-        users.write_text(on_its_own.passwords(olga='secret:1'))
-        self.served = self.useFixture(on_its_own.Standalone(
-            auth_strategy='http_basic', http_basic_auth_user_file=str(users)))
-
-    @staticmethod
-    def _as(user: str, password: str) -> dict[str, str]:
-        token = base64.b64encode(f'{user}:{password}'.encode()).decode()
-        return {'authorization': f'Basic {token}'}
+        self.served = self.useFixture(on_its_own.WithUsers(
+            {'olga': 'secret:1'}))
 
     def test_user_of_the_file(self) -> None:
         """The user has access, and the row has the name."""
-        made = _reserve(self.served, **self._as('olga', 'secret:1'))
+        made = _reserve(self.served, **on_its_own.basic('olga', 'secret:1'))
         self.assertEqual(201, made.status)
         self.assertEqual('olga', made.json['reservation']['user_id'])
         self.assertIsNone(made.json['reservation']['project_id'])
@@ -86,13 +75,13 @@ class TestHttpBasic(testtools.TestCase):
         """They replace no password, and change no user."""
         self.assertEqual(401, _reserve(self.served, **FORGED).status)
         made = _reserve(self.served, **FORGED,
-                        **self._as('olga', 'secret:1'))
+                        **on_its_own.basic('olga', 'secret:1'))
         self.assertEqual('olga', made.json['reservation']['user_id'])
 
     def test_refused_credentials(self) -> None:
         """The answer is a 401 with the challenge, in Ironic's format."""
-        for headers in ({}, self._as('olga', 'wrong'),
-                        self._as('mallory', 'secret:1'),
+        for headers in ({}, on_its_own.basic('olga', 'wrong'),
+                        on_its_own.basic('mallory', 'secret:1'),
                         {'authorization': 'Bearer x'},
                         {'authorization': 'Basic !'},
                         {'authorization': 'Basic'},
@@ -106,7 +95,7 @@ class TestHttpBasic(testtools.TestCase):
     def test_refusals_of_requests_stay_what_they_are(self) -> None:
         """A bad request does not count as a wrong password."""
         answer = world.request(self.served, 'POST', PATH, raw=b'{',
-                               **self._as('olga', 'secret:1'))
+                               **on_its_own.basic('olga', 'secret:1'))
         self.assertEqual((400, 'request.malformed'),
                          (answer.status, answer.code))
 

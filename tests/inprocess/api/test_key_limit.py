@@ -16,7 +16,6 @@ import itertools
 from typing import Any
 import uuid
 
-import fixtures
 import testtools
 
 from ironic_reservations import errors
@@ -55,9 +54,9 @@ class TestKeyLimit(asking.AskingCase):
     def test_requests_that_keep_a_key_are_counted(self) -> None:
         count = key_limit.KeyLimit.count
         # The machine may take seconds between the first and the last request.
-        self.useFixture(fixtures.MonkeyPatch(
-            f'{key_limit.__name__}.KeyLimit.count',
-            lambda limit, project, most, _: count(limit, project, most, 100)))
+        self.patch(
+            key_limit.KeyLimit, 'count',
+            lambda limit, project, most, _: count(limit, project, most, 100))
         for _ in range(2):
             self._lease()
         made = self._reserve(201)['reservation']

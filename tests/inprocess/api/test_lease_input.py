@@ -11,6 +11,7 @@
 #    under the License.
 """Requests that Blazar answers with 500 are refused with a reason."""
 
+from collections.abc import Callable
 import datetime
 import json
 from typing import Any
@@ -68,73 +69,68 @@ def _sent(flavor: dict[str, Any] | None = None, **what: Any
                      'flavor': {**_FLAVOR, **(flavor or {})}, **what})
 
 
+def _each(make: Callable[..., Any], words: str, **values: Any
+          ) -> dict[str, tuple[Any, str]]:
+    """Return a case for each invalid value of some keys.
+
+    :param make: returns the body of a request with a value.
+    :param words: of the sentence; ``{}`` is the key.
+    :param values: the values, by their keys.
+    """
+    return {f'{key} is {value!r:.40}': (make(**{key: value}),
+                                        words.format(key))
+            for key in values for value in values[key]}
+
+
 #: By name: the body, and words of the sentence.
 _POSTED: dict[str, tuple[Any, str]] = {
     'list': ([], 'an object is expected'),
-    'no_name': (_but(name=None), 'Missing parameter name'),
-    'empty_name': (_but(name=''), 'name'),
+    **_each(_but, 'Missing parameter {}', name=[None], start_date=[None],
+            end_date=[None]),
+    **_each(_with, 'Missing parameter {}', resource_type=[None], min=[None],
+            max=[None]),
+    **_each(_sized, 'reservations[0]: Missing parameter {}', vcpus=[None],
+            amount=[None]),
+    **_each(_but, '{}', name=['', 5, 'a\nb']),
     'name_of_81': (_but(name='x' * 81), '80 printable characters'),
-    'name_that_is_a_number': (_but(name=5), 'name'),
-    'name_of_two_lines': (_but(name='a\nb'), 'name'),
-    'no_start': (_but(start_date=None), 'Missing parameter start_date'),
-    'no_end': (_but(end_date=None), 'Missing parameter end_date'),
     'both_spellings': (_but(start='2050-01-01 10:00'),
                        'start and start_date mean the same'),
     'bogus_start': (_but(start_date='tomorrow'),
                     'tomorrow is an invalid date. Required format: '
                     '%Y-%m-%d %H:%M'),
-    'day_that_is_not': (_but(end_date='2050-02-30 10:00'), 'invalid date'),
-    'day_without_a_time': (_but(end_date='2050-02-03'), 'invalid date'),
-    'date_that_is_a_number': (_but(end_date=2524644000), 'invalid date'),
+    **_each(_but, 'invalid date', end_date=[
+        '2050-02-30 10:00', '2050-02-03', 2524644000]),
     'year_that_is_too_far': (_but(end_date='9999-12-31 23:59'), '9000'),
-    'end_before_start': (_but(end_date='2050-01-01 09:00'),
-                         'End date must be later than start date.'),
-    'end_at_start': (_but(end_date='2050-01-01 10:00'),
-                     'End date must be later than start date.'),
+    **_each(_but, 'End date must be later than start date.', end_date=[
+        '2050-01-01 09:00', '2050-01-01 10:00']),
     'end_now': (_but(start_date='now', end_date='now'),
                 'End date must be later than start date.'),
     'start_in_the_past': (_but(start_date='2020-01-01 10:00'), 'in the past'),
-    'told_before_the_start': (_but(before_end_date='2050-01-01 09:00'),
-                              'before_end_date'),
-    'told_after_the_end': (_but(before_end_date='2050-01-02 11:00'),
-                           'before_end_date'),
+    **_each(_but, '{}', before_end_date=[
+        '2050-01-01 09:00', '2050-01-02 11:00']),
     'reservations_no_list': (_but(reservations=_ONE), 'list of at most'),
     'reservation_no_object': (_but(reservations=['one']), 'list of objects'),
-    'no_kind': (_with(resource_type=None), 'Missing parameter resource_type'),
     'unknown_kind': (_with(resource_type='virtual:whatever'),
                      "'virtual:whatever' is not served"),
     'kind_that_is_a_list': (_with(resource_type=['physical:host']),
                             'is not served'),
-    'instances_without_a_size': (_sized(vcpus=None),
-                                 'reservations[0]: Missing parameter vcpus'),
-    'instances_without_an_amount': (_sized(amount=None),
-                                    'Missing parameter amount'),
     'no_instances': (_sized(amount=0), 'whole number of instances'),
-    'amount_in_words': (_sized(amount='two'), 'amount'),
-    'size_that_is_no_number': (_sized(vcpus=' 2'), 'vcpus'),
-    'size_as_a_huge_text': (_sized(vcpus='9' * 5000), 'vcpus'),
+    **_each(_sized, '{}', amount=['two'], vcpus=[' 2', '9' * 5000, 2 ** 31],
+            memory_mb=[-1, 1.5, True], affinity=[1]),
     'size_that_is_empty': (_sized(disk_gb=''),
                            "disk_gb: a whole number from 0"),
-    'size_below_zero': (_sized(memory_mb=-1), 'memory_mb'),
-    'size_with_a_fraction': (_sized(memory_mb=1.5), 'memory_mb'),
-    'size_that_is_true': (_sized(memory_mb=True), 'memory_mb'),
-    'size_that_is_huge': (_sized(vcpus=2 ** 31), 'vcpus'),
     'instances_of_nothing': (_sized(vcpus=0, memory_mb=0, disk_gb=0),
                              'an instance cannot have a size of 0'),
     'affinity_that_is_none': (_sized(affinity='maybe'),
                               'true, false or "None" is expected'),
-    'affinity_that_is_a_number': (_sized(affinity=1), 'affinity'),
     'properties_of_instances': (_sized(resource_properties='gpu == 1'),
                                 'not JSON'),
     'flavor_that_cannot_be_read': (_flavored(
         vcpus=None, memory_mb=None, disk_gb=None),
         "the flavor '3' cannot be looked up"),
-    'no_flavor': (_flavored(flavor_id=None), 'Missing parameter flavor_id'),
-    'flavor_that_is_a_list': (_flavored(flavor_id=[]), 'the id of a flavor'),
-    'flavor_that_is_huge': (_flavored(flavor_id=10 ** 30),
-                            'the id of a flavor'),
-    'flavor_that_is_half_read': (_flavored(disk_gb=None),
-                                 'Missing parameter disk_gb'),
+    **_each(_flavored, 'Missing parameter {}', flavor_id=[None],
+            disk_gb=[None]),
+    **_each(_flavored, 'the id of a flavor', flavor_id=[[], 10 ** 30]),
     'flavor_without_a_name': (_sent(flavor_id=None),
                               'Missing parameter flavor_id'),
     'flavor_with_sizes': (_sent(memory_mb=1),
@@ -155,19 +151,11 @@ _POSTED: dict[str, tuple[Any, str]] = {
     'flavor_that_pins': (_sent({'extra_specs': {
         'hw:cpu_policy': 'dedicated'}}), 'requests dedicated CPUs'),
     'flavor_with_affinity': (_flavored(affinity='True'), 'Leave affinity out'),
-    'no_min': (_with(min=None), 'Missing parameter min'),
-    'no_max': (_with(max=None), 'Missing parameter max'),
     'min_in_words': (_with(min='one'),
                      'reservations[0]: min: a whole number of hosts, from 1 '
                      "to 1000000, is expected, not 'one'."),
-    'min_with_a_blank': (_with(min='1 '), 'min'),
-    'min_with_a_zero_before_it': (_with(min='01'), 'min'),
-    'min_in_digits_of_another_script': (_with(min='\u0661'), 'min'),
-    'min_of_zero_as_text': (_with(min='0'), 'min'),
-    'min_of_zero': (_with(min=0), 'min'),
-    'min_below_zero': (_with(min=-1), 'min'),
-    'min_with_a_fraction': (_with(min=1.5), 'min'),
-    'min_that_is_true': (_with(min=True), 'min'),
+    **_each(_with, '{}', min=[
+        '1 ', '01', '\u0661', '0', 0, -1, 1.5, True]),
     'min_that_is_huge': (_with(min=10 ** 30, max=10 ** 30), 'min'),
     'max_below_min': (_with(min=2), 'max must not be less'),
     'unknown_before_end': (_with(before_end='explode'), 'explode'),

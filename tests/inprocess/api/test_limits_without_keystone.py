@@ -15,13 +15,9 @@
 They did not hold there, since administrators may exceed them.
 """
 
-import base64
 import datetime
-import pathlib
 from typing import Any
 import uuid
-
-import fixtures
 
 from ironic_reservations import clock
 from tests.inprocess.api import asking
@@ -36,11 +32,10 @@ class TestNoauth(asking.AskingCase):
     """Everybody is an administrator, and all callers are one project."""
 
     member = operator = {}
-    options = {'auth_strategy': 'noauth'}
 
     def serve(self) -> world.World:
-        return on_its_own.Standalone(leases__project_limits=True,
-                                     **self.options)
+        return on_its_own.Standalone(auth_strategy='noauth',
+                                     leases__project_limits=True)
 
     def setUp(self) -> None:
         super().setUp()
@@ -137,12 +132,8 @@ class TestNoauth(asking.AskingCase):
 class TestHttpBasic(TestNoauth):
     """Users in the file are administrators, and the same holds."""
 
+    member = operator = on_its_own.basic('olga', 'secret')
+
     def serve(self) -> world.World:
-        users = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
-                             'htpasswd')
-        users.write_text(on_its_own.passwords(olga='secret'))
-        self.options = {'auth_strategy': 'http_basic',
-                        'http_basic_auth_user_file': str(users)}
-        token = base64.b64encode(b'olga:secret').decode()
-        self.member = self.operator = {'authorization': f'Basic {token}'}
-        return super().serve()
+        return on_its_own.WithUsers({'olga': 'secret'},
+                                    leases__project_limits=True)

@@ -15,7 +15,6 @@
 from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
-import datetime
 import functools
 import itertools
 from typing import Any
@@ -34,15 +33,10 @@ _OTHER = {'x_roles': 'member,reader', 'x_project_id': 'others'}
 _Request = tuple[str, str, Any]
 
 
-def _ahead(hours: int) -> str:
-    then = datetime.datetime.now(datetime.UTC) + datetime.timedelta(
-        hours=hours)
-    return then.strftime('%Y-%m-%d %H:%M')
-
-
 def _lease(start: int) -> dict[str, Any]:
-    return {'name': 'one', 'start_date': _ahead(start),
-            'end_date': _ahead(start + 1), 'reservations': asking.hosts()}
+    return {'name': 'one', 'start_date': asking.ahead(start),
+            'end_date': asking.ahead(start + 1),
+            'reservations': asking.hosts()}
 
 
 @contextlib.contextmanager
@@ -131,7 +125,7 @@ class TestLostAfterCommit(asking.AskingCase):
                 lambda: ('POST', '/v1/leases', _lease(next(starts))),
                 lambda: ('PUT', there(), {'name': 'two'}),
                 lambda: ('PUT', there(), {
-                    'end_date': _ahead(next(starts) + 1)}),
+                    'end_date': asking.ahead(next(starts) + 1)}),
                 lambda: ('DELETE', there(), None)):
             self._check(_OTHER, prepare)
 
@@ -167,8 +161,8 @@ class TestLostAfterCommit(asking.AskingCase):
         def new() -> dict[str, Any]:
             start = next(starts)
             return {'name': 'disks', 'nodes': [self.host],
-                    'starts_at': f'{_ahead(start)}:00Z',
-                    'ends_at': f'{_ahead(start + 1)}:00Z'}
+                    'starts_at': f'{asking.ahead(start)}:00Z',
+                    'ends_at': f'{asking.ahead(start + 1)}:00Z'}
 
         def there() -> str:
             made = self._made(asking.OPERATOR, '/v1/maintenances', new())

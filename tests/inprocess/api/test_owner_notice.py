@@ -10,7 +10,6 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-import datetime
 import json
 import pathlib
 import re
@@ -24,13 +23,6 @@ _OWNER = {'x_roles': 'member,reader',
           'x_project_id': 'b2f7c04e9d1a4c5f8e6d3a7b90c1d2e4'}
 _OTHER = {**_OWNER, 'x_project_id': 'a2f7c04e9d1a4c5f8e6d3a7b90c1d2e4'}
 _OLD, _NEW = asking.since(16), asking.since(17)
-
-
-def _ahead(hours: int) -> str:
-    """Return a time in some hours, as requests have it."""
-    then = datetime.datetime.now(datetime.UTC) + datetime.timedelta(
-        hours=hours)
-    return then.strftime('%Y-%m-%d %H:%M')
 
 
 def _examples() -> tuple[Any, Any]:
@@ -65,8 +57,8 @@ class TestOwnerNotice(asking.AskingCase):
         """Older versions, and the owner, see the same as before."""
         for who, lent in ((_OTHER, True), (_OWNER, False)):
             made = self._post(201, who, {
-                'name': 'short', 'start_date': _ahead(1),
-                'end_date': _ahead(2), 'reservations': asking.hosts()}
+                'name': 'short', 'start_date': asking.ahead(1),
+                'end_date': asking.ahead(2), 'reservations': asking.hosts()}
             )['lease']
             path = f'/v1/leases/{made["id"]}'
             new, old = (self._read(path, who, version)['lease'][
@@ -85,7 +77,8 @@ class TestOwnerNotice(asking.AskingCase):
     def test_calendar_tells_which_hosts_are_lent_since_1_19(self) -> None:
         """The end is shown if it is in the window."""
         later = '/v1/calendar?rows=true&from=2050-01-01T00:00Z'
-        soon = f'/v1/calendar?rows=true&to={_ahead(1).replace(" ", "T")}Z'
+        end = asking.ahead(1).replace(' ', 'T')
+        soon = f'/v1/calendar?rows=true&to={end}Z'
         before, since = asking.since(18), asking.since(19)
         for who, lent in ((_OTHER, True), (asking.OPERATOR, True),
                           (_OWNER, False)):

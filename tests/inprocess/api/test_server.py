@@ -15,6 +15,7 @@
 import contextlib
 import json
 import pathlib
+import signal
 import socket
 import sqlite3
 import time
@@ -95,6 +96,11 @@ class TestOwnServer(ServerCase):
             'instance_uuid': uuid, 'node_uuid': [uuid]})
         self.assertEqual((503, 'service.ironic_unavailable'),
                          (status, body['errors'][0]['code']))
+        process.process.send_signal(signal.SIGHUP)
+        process.wait_until(
+            lambda: 'SIGHUP has no effect' in self._said(), _WITHIN)
+        self.assertEqual((200, {'reservations': []}),
+                         self._get(f'{url}/v1/reservations'))
         process.process.terminate()
         self.assertEqual(0, process.process.wait(_WITHIN), self._said())
 
@@ -112,7 +118,8 @@ class TestOwnServer(ServerCase):
     def test_port_that_is_taken(self) -> None:
         with socket.create_server(('127.0.0.1', 0)) as taken:
             port = str(taken.getsockname()[1])
-            self._assert_ends_with(port, '--port', port)
+            self._assert_ends_with(
+                f'cannot listen on 127.0.0.1, port {port}: ', '--port', port)
 
     def test_port_to_share_that_is_not_named(self) -> None:
         with self.conf.open('a') as file:
@@ -122,6 +129,37 @@ class TestOwnServer(ServerCase):
     def test_option_that_is_wrong(self) -> None:
         self.conf.write_text('[DEFAULT]\nauth_strategy = trust\n')
         self._assert_ends_with('auth_strategy')
+
+    def test_files_of_the_log_that_cannot_be_written(self) -> None:
+        """It ended with a traceback of oslo.log."""
+        for option in ('log-dir', 'log-config-append'):
+            self._assert_ends_with(
+                'The log cannot be written: ', f'--{option}',
+                '/nowhere/at/all')
+
+    def test_users_that_cannot_be_read(self) -> None:
+        """The last line was "Invalid configuration file. %(error_msg)s"."""
+        file = self.path / 'htpasswd'
+        text = self.conf.read_text().replace(
+            'noauth', f'http_basic\nhttp_basic_auth_user_file = {file}')
+        self.conf.write_text(text)
+        self._assert_ends_with('http_basic_auth_user_file cannot be used: '
+                               '[Errno 2] No such file')
+        file.write_text('ours:$apr1$abcdefgh$ijklmnopqrstuvwxyz0123\n')
+        self._assert_ends_with('Only bcrypt digested passwords are supported')
+
+    def test_bus_that_does_not_exist(self) -> None:
+        text = self.conf.read_text()
+        for url, sentence in (
+                ('rabit://u:s3cret@h/', 'Failed to load transport driver'),
+                ('rabbit://u:s3cret@h:port/', 'is no URL of a message bus'),
+                ('u:s3cret', 'is no URL of a message bus')):
+            self.conf.write_text(text.replace(
+                '[DEFAULT]', f'[DEFAULT]\ntransport_url = {url}'))
+            self._assert_ends_with(
+                'ironic-reservations-api: [DEFAULT] transport_url ')
+            self.assertIn(sentence, self._said())
+            self.assertNotIn('s3cret', self._said())
 
     def test_database_of_another_version(self) -> None:
         with contextlib.closing(sqlite3.connect(

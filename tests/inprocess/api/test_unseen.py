@@ -20,16 +20,14 @@ import testtools
 
 from ironic_reservations import errors
 from ironic_reservations.guard import refusals
+from tests.inprocess.api import asking
 from tests.inprocess.api import world
 
 #: Escape, the eight-bit control sequence introducer, the mark for right-to-
 #: left text, delete, and a zero-width space.
 _UNSEEN = ('\x1b[2J', '\x9b2J', '\u202e', '\x7f', '\u200b')
-_ONE = {'resource_type': 'physical:host', 'min': 1, 'max': 1}
-_LEASE = {'name': 'good', 'start_date': '2050-01-01 10:00',
-          'end_date': '2050-01-02 10:00', 'reservations': [_ONE]}
-_RED = {'x_roles': 'member,reader', 'x_project_id': 'red'}
-_BLUE = {'x_roles': 'member,reader', 'x_project_id': 'blue'}
+_LEASE = asking.lease('01 10', '02 10')
+_ONE, = _LEASE['reservations']
 
 
 class TestUnseenCharacters(testtools.TestCase):
@@ -90,13 +88,14 @@ class TestMarkers(testtools.TestCase):
         node = served.ironic.add(resource_class='gold', owner='red')
         made = world.request(served, 'POST', '/v1/reservations', {
             'instance_uuid': str(uuid.uuid4()), 'node_uuid': [node.uuid]},
-            **_RED)
+            **asking.MEMBER)
         self.assertEqual(201, made.status, made.body)
         theirs = made.json['reservation']['uuid']
         answers = []
         for marker in (theirs, str(uuid.uuid4())):
             answer = world.request(
-                served, 'GET', f'/v1/reservations?marker={marker}', **_BLUE)
+                served, 'GET', f'/v1/reservations?marker={marker}',
+                **asking.OTHER)
             answers.append((answer.status, answer.code,
                             answer.detail.replace(marker, 'X')))
         self.assertEqual(answers[0], answers[1])

@@ -24,6 +24,7 @@ from ironic_reservations_client import limits
 from ironic_reservations_client import reservation
 from ironic_reservations_client import sdk
 from tests import clients
+from tests import waiting
 from tests.inprocess.client import base
 
 
@@ -78,10 +79,8 @@ class PythonTest(base.ClientTestCase):
         self.assertIs(False, made.suspended)
         for maintenance in (True, False):
             self.client.node.set_maintenance(node.uuid, maintenance)
-            deadline = time.monotonic() + base.TIMEOUT
-            while manager.get(made.uuid).suspended is not maintenance:
-                self.assertLess(time.monotonic(), deadline)
-                time.sleep(.2)
+            waiting.until(lambda wanted=maintenance: manager.get(
+                made.uuid).suspended is wanted)
             self.assertIs(maintenance,
                           sdk.get(self.conn, made.uuid).is_suspended)
             self.assertEqual('maintenance' if maintenance else None,

@@ -27,6 +27,7 @@ from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic
+from ironic_reservations.clouds import ironic_answers
 from ironic_reservations.model import mirrored_node
 
 NO_NODE = {'error_message': json.dumps({
@@ -484,7 +485,7 @@ class TestTexts(testtools.TestCase):
 
     def test_text_of_a_tenant_can_be_stored_and_shown(self):
         """A lessee's NUL stopped the mirror of all nodes on PostgreSQL."""
-        read = ironic.node_of({
+        read = ironic_answers.node_of({
             'uuid': 'u', 'name': '\x1b[2Jn', 'resource_class': 'a\0b\ud800',
             'owner': 'a project', 'lessee': None,
             'properties': {'cpu_arch': 'x\u202e86'}})

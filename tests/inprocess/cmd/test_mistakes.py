@@ -24,6 +24,7 @@ import testtools
 
 from ironic_reservations import clock
 from ironic_reservations.cmd import dbsync
+from ironic_reservations.cmd import manage
 from ironic_reservations.cmd import status
 from ironic_reservations.db import connection
 from ironic_reservations.db import nodes
@@ -184,8 +185,89 @@ class MistakesTest(InstalledTestCase):
                 self.found(name, result, part)
 
     def test_database_without_tables(self) -> None:
-        (self.folder / 'reservations.sqlite').unlink()
+        file = self.folder / 'reservations.sqlite'
+        file.unlink()
+        file.touch(0o600)
         self.found('Database schema', _FAILURE, 'dbsync upgrade')
+
+    def test_checks_create_no_database_file(self) -> None:
+        """The file belonged to root, so that the service did not start."""
+        (self.folder / 'reservations.sqlite').unlink()
+        before = sorted(self.folder.iterdir())
+        self.found('Database schema', _WARNING, 'The service creates it')
+        self.assertEqual(['Database schema'], list(self.check()))
+        self.assertEqual((0, 'empty\n'),
+                         self.run_command(dbsync.main, 'version'))
+        self.assertEqual(before, sorted(self.folder.iterdir()))
+
+    def test_check_that_cannot_run_fails_alone(self) -> None:
+        """A missing file of certificates ended all checks, with a traceback.
+        """
+        with fixtures.MonkeyPatch(
+                'ironic_reservations.db.nodes.count', lambda opened: 1 / 0):
+            self.assertEqual({'Reconciler': (
+                _FAILURE, 'The check could not run: ZeroDivisionError: '
+                'division by zero')}, self.check())
+
+    def test_user_that_cannot_be_loaded(self) -> None:
+        """Of an unknown kind, or without its options: a traceback."""
+        for text, part in (
+                ('auth_type = nonsense', 'nonsense could not be found'),
+                ('auth_type = password', 'not given: auth_url')):
+            self.write(f'[ironic]\n{text}')
+            self.found('Service user', _FAILURE,
+                       '[ironic] in ironic-reservations.conf describes no')
+            self.found('Service user', _FAILURE, part)
+            self.assertIn(part, self.managed(2, 'audit'))
+
+    def test_password_with_a_dollar_is_named_and_not_shown(self) -> None:
+        self.write('[ironic]\nauth_type = http_basic\nusername = ours\n'
+                   'password = a$ecret')
+        for code, said in ((255, self.refused(status.main, 255, 'config')),
+                           (2, self.managed(2, 'audit'))):
+            self.assertIn(f'[ironic] password ({self.file}, line 6) is not '
+                          'valid: "$" refers to another option', said, code)
+            self.assertNotIn('ecret', said)
+
+    def test_certificates_that_are_missing(self) -> None:
+        self.write('[ironic]\nauth_type = none\nendpoint_override = '
+                   'https://{nobody}\ncafile = /nowhere/ca.pem')
+        self.found('Service user', _FAILURE, '/nowhere/ca.pem. Check the '
+                   'address')
+
+    def test_ironic_that_does_not_answer_is_named(self) -> None:
+        self.write('[ironic]\nauth_type = none\n'
+                   'endpoint_override = http://{nobody}')
+        self.found('Service user', _FAILURE, f'http://{self.nobody}/v1/nodes')
+
+    def test_cause_of_a_database_that_fails(self) -> None:
+        """The operator was told to tell the operator."""
+        self.write('[database]\nconnection = '
+                   'mysql+pymysql://u:s3cret@{nobody}/x')
+        for command in ('restored', 'purge', 'audit'):
+            said = self.managed(2, command)
+            self.assertIn("Can't connect", said, command)
+            self.assertIn('those of [database] connection', said)
+            self.assertNotIn('s3cret', said)
+
+    def test_tables_that_are_missing(self) -> None:
+        file = self.folder / 'reservations.sqlite'
+        file.unlink()
+        for command in ('restored', 'audit'):
+            self.assertIn('Run "ironic-reservations-dbsync upgrade"',
+                          self.managed(2, command))
+
+    def refused(self, main: Callable[[list[str]], int], code: int,
+                *arguments: str) -> str:
+        """Return the errors of a command that fails."""
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual(code, self.run_command(main, *arguments)[0])
+        self.assertNotIn('Traceback', said.getvalue())
+        return said.getvalue()
+
+    def managed(self, code: int, *arguments: str) -> str:
+        """Return the errors of ironic-reservations-manage."""
+        return self.refused(manage.main, code, *arguments)
 
     def test_database_file_that_the_user_of_the_check_may_not_see(
             self) -> None:

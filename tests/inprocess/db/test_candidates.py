@@ -16,6 +16,7 @@ import datetime
 from typing import Any
 import uuid
 
+from ironic_reservations.db import candidates as db_candidates
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.model import mirrored_node
@@ -23,7 +24,7 @@ from ironic_reservations.model import node_reservation
 from tests import world
 from tests.inprocess.db import base
 
-_ALL = db_nodes.NodeRequirements()
+_ALL = db_candidates.NodeRequirements()
 _NODES = sorted(world.new_uuid() for _ in range(5))
 _INSTANCE = str(uuid.uuid4())
 _MINUTE = datetime.timedelta(minutes=1)
@@ -42,10 +43,10 @@ class _Candidates:
                     world.NOON)
 
     def _read(self, limit: int = 2, start_at: str = '',
-              **asked: Any) -> db_nodes.Candidates:
+              **asked: Any) -> db_candidates.Candidates:
         asked.setdefault('instance_uuid', _INSTANCE)
         with self.database.read() as connection:
-            return db_nodes.read_candidates(
+            return db_candidates.read_candidates(
                 connection, _ALL, world.ALL_NODES, world.NOON, start_at,
                 limit, **asked)
 

@@ -23,6 +23,7 @@ import hypothesis
 from hypothesis import strategies as st
 import sqlalchemy as sa
 
+from ironic_reservations.db import candidates as db_candidates
 from ironic_reservations.db import conditions
 from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import in_flight_requests as db_in_flight
@@ -183,8 +184,9 @@ class _Conditions:
             row, pick.NodeRequest('instance'), everything, True))
         with self.database.read() as connection:
             self.assertEqual(
-                {reasons.HELD_ELSEWHERE: 1}, db_nodes.count_obstacles(
-                    connection, db_nodes.NodeRequirements(), everything, NOW,
+                {reasons.HELD_ELSEWHERE: 1}, db_candidates.count_obstacles(
+                    connection, db_candidates.NodeRequirements(), everything,
+                    NOW,
                     unheld={uuid: reasons.HELD_ELSEWHERE}))
 
     def test_caller_without_a_project_sees_no_node(self) -> None:
@@ -194,13 +196,13 @@ class _Conditions:
         nobody = visibility.Visibility(project_id=None)
         self.assertFalse(nobody.sees(row.node))
         with self.database.read() as connection:
-            self.assertEqual({}, db_nodes.count_obstacles(
-                connection, db_nodes.NodeRequirements(), nobody, NOW))
-            self.assertEqual({}, db_nodes.read_candidates(
-                connection, db_nodes.NodeRequirements(), nobody, NOW, '',
+            self.assertEqual({}, db_candidates.count_obstacles(
+                connection, db_candidates.NodeRequirements(), nobody, NOW))
+            self.assertEqual({}, db_candidates.read_candidates(
+                connection, db_candidates.NodeRequirements(), nobody, NOW, '',
                 len(UUIDS), 'instance').nodes)
-            self.assertEqual({}, db_nodes.read_promised(
-                connection, db_nodes.NodeRequirements(), nobody, NOW, ''))
+            self.assertEqual({}, db_candidates.read_promised(
+                connection, db_candidates.NodeRequirements(), nobody, NOW, ''))
 
     def test_closed_by_configuration(self) -> None:
         """By name, by UUID or by trait, and never for what it is not."""
@@ -247,18 +249,18 @@ class _Conditions:
             resource_class, traits, forbidden = want
             ask = pick.NodeRequest('instance', UUIDS, resource_class, traits,
                            forbidden=forbidden)
-            wanted = db_nodes.NodeRequirements(
+            wanted = db_candidates.NodeRequirements(
                 None if resource_class is None else (resource_class,),
                 traits, forbidden)
             unheld = {row.node.uuid: row.unheld for row in world
                       if row.unheld is not None}
             with self.database.read() as connection:
-                counted = db_nodes.count_obstacles(
+                counted = db_candidates.count_obstacles(
                     connection, wanted, sees, NOW, hosts, unheld)
-                free = {*db_nodes.read_candidates(
+                free = {*db_candidates.read_candidates(
                     connection, wanted, sees, NOW, UUIDS[1], len(UUIDS),
                     'instance', hosts=hosts).nodes}
-                promised = {*db_nodes.read_promised(
+                promised = {*db_candidates.read_promised(
                     connection, wanted, sees, NOW, '', hosts)}
             # NOTE: one without an obstacle was lost to somebody else.
             said = [code or reasons.BUSY

@@ -25,9 +25,11 @@ import sqlalchemy as sa
 import testtools
 
 from ironic_reservations import conf as project_conf
+from ironic_reservations import errors
 from ironic_reservations.db import connection
 from tests import world
 from tests.real import databases
+from tools import free_ports
 
 
 class TestPool(testtools.TestCase):
@@ -44,6 +46,37 @@ class TestPool(testtools.TestCase):
         ironic.register_opts(db_options.database_opts, 'database')
         ironic([])
         self.assertEqual(5, ironic.database.max_pool_size)
+
+
+class TestFailures(testtools.TestCase):
+    """The lines of the log if the database fails."""
+
+    def setUp(self):
+        super().setUp()
+        self.log = self.useFixture(fixtures.FakeLogger())
+
+    def fail(self, url, statement='SELECT 1'):
+        database = connection.Database(world.configured(url))
+        self.addCleanup(database.close)
+
+        def ask():
+            with database.read() as opened:
+                opened.exec_driver_sql(statement)
+        self.assertRaises(errors.DatabaseUnavailable, ask)
+        return [line for line in self.log.output.splitlines()
+                if 'The database of the reservations failed: ' in line]
+
+    def test_server_that_is_down_is_one_line(self):
+        """Each request, and each loop, wrote a hundred lines."""
+        self.assertEqual(1, len(self.fail(
+            f'mysql+pymysql://u:s3cret@127.0.0.1:{free_ports.free_port()}/x')))
+        self.assertIn("Can't connect", self.log.output)
+        self.assertNotIn('Traceback', self.log.output)
+        self.assertNotIn('s3cret', self.log.output)
+
+    def test_statement_that_is_wrong_has_its_traceback(self):
+        self.assertEqual(1, len(self.fail('sqlite://', 'SELECT nothing(1)')))
+        self.assertIn('Traceback', self.log.output)
 
 
 class TestSqlite(testtools.TestCase):

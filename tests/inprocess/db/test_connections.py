@@ -14,18 +14,17 @@
 
 import contextlib
 import secrets
-import time
 
 import fixtures
 import sqlalchemy as sa
 from sqlalchemy import pool
 
 from ironic_reservations.api import identity
+from tests import waiting
 from tests.inprocess.api import world
 from tests.inprocess.db import base
 
 _MOST = 3
-_PATIENCE = 120
 
 
 class _Connections:
@@ -77,10 +76,8 @@ class _Connections:
 
     def assert_well_at_last(self, served):
         """A server counts a connection that was closed for a moment still."""
-        until = time.monotonic() + _PATIENCE
-        while (any(answer.status == 503 for answer in self.asked(served))
-               and time.monotonic() < until):
-            time.sleep(0.05)
+        waiting.until(lambda: all(answer.status != 503
+                                  for answer in self.asked(served)))
         self.assert_well(served)
 
     def test_server_has_no_more_connections(self):

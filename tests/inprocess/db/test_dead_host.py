@@ -20,7 +20,6 @@ from concurrent import futures
 import contextlib
 import itertools
 import pathlib
-import time
 
 import fixtures
 import requests
@@ -34,6 +33,7 @@ from ironic_reservations.db import connection
 from ironic_reservations.db import row_queue
 from ironic_reservations.db import tables
 from ironic_reservations.reconciler import claim
+from tests import waiting
 from tests import world
 from tests.inprocess.db import base
 from tests.real import api_server
@@ -112,7 +112,7 @@ class _DeadHost:
         def takes_over():
             with contextlib.suppress(connection.Conflict):
                 return living.holds()
-        self.eventually(takes_over)
+        waiting.until(takes_over)
 
     def test_health_while_the_database_says_nothing(self):
         """It is told meanwhile, and goes on when there is another way."""
@@ -128,19 +128,13 @@ class _DeadHost:
 
         def healthy():
             return checked.healthcheck(0)
-        self.eventually(lambda: healthy().available)
+        waiting.until(lambda: healthy().available)
         way.fall_silent()
-        self.eventually(lambda: not healthy().available)
+        waiting.until(lambda: not healthy().available)
         self.assertIn('has last answered', healthy().details)
         way.let_through()
-        self.eventually(lambda: healthy().available)
+        waiting.until(lambda: healthy().available)
         self.assertIn("This host's clock is", healthy().details)
-
-    def eventually(self, happened):
-        deadline = time.monotonic() + LONG
-        while not happened():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.1)
 
     def test_many_who_want_a_node_that_is_locked(self):
         """They leave threads for others while some wait for the lock."""
@@ -158,14 +152,14 @@ class _DeadHost:
                     CLIENTS - row_queue.MOST)
                 self.assertEqual({(503, 'reservation.contention', '1')},
                                  {each.result() for each in refused})
-                self.eventually(lambda: session.get(
+                waiting.until(lambda: session.get(
                     f'http://127.0.0.1:{port}/healthcheck',
                     timeout=LONG).status_code == 200)
                 self.assertEqual(201, self.post(port, another)[0])
-                waiting = [each for each in asked if not each.done()]
-                self.assertEqual(row_queue.MOST, len(waiting))
+                queued = [each for each in asked if not each.done()]
+                self.assertEqual(row_queue.MOST, len(queued))
             self.assertEqual([201, 409, 409, 409], sorted(
-                each.result()[0] for each in waiting))
+                each.result()[0] for each in queued))
 
     def served(self):
         folder = self.useFixture(fixtures.TempDir()).path

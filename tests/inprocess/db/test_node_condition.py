@@ -14,7 +14,7 @@
 
 import datetime
 
-from ironic_reservations.db import nodes as db_nodes
+from ironic_reservations.db import candidates as db_candidates
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
@@ -34,8 +34,8 @@ class TestDatabaseAgrees(world.TestCase):
             for node in nodes_of_all_conditions.nodes()]
         around.write_mirror(there)
         with around.engine.database.read() as connection:
-            found = db_nodes.read_candidates(
-                connection, db_nodes.NodeRequirements(), world.ALL_NODES,
+            found = db_candidates.read_candidates(
+                connection, db_candidates.NodeRequirements(), world.ALL_NODES,
                 world.NOON, '', len(there) + 1, world.new_uuid()).nodes
         self.assertEqual(
             {node.uuid for node in there

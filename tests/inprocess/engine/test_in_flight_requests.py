@@ -15,6 +15,7 @@
 import datetime
 
 from ironic_reservations import errors
+from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.in_flight import admission
@@ -214,6 +215,16 @@ class TestAnswer(InFlightTestCase):
         self.assertEqual({}, self.world.mirrored())
         self.close(opened, True)
         self.assertEqual([], self.world.in_flight())
+
+    def test_outcome_marked_unknown_in_a_conflict_is_marked_at_once(self):
+        """If the process died now, nobody could mark it for minutes."""
+        def conflict():
+            raise db_connection.Conflict('deadlock')
+        opened = self.admit()
+        self.world.before_next_write(conflict)
+        admission.mark_uncertain(self.engine, opened)
+        self.assertEqual(['uncertain'], [
+            row['state'] for row in self.world.in_flight()])
 
     def test_answer_after_a_release_brings_nothing_back(self):
         held = self.world.reserve(self.node)

@@ -25,6 +25,7 @@ from ironic_reservations import errors
 from ironic_reservations.db import changes as db_changes
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import in_flight_requests as db_in_flight
+from ironic_reservations.db import node_sums
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import tables
 from ironic_reservations.engine import commit
@@ -67,14 +68,14 @@ class _TestCase(timelines.TestCase):
     @contextlib.contextmanager
     def after_the_sums(self, act):
         """Have something happen when the sums of a reading are there."""
-        read, acts = db_nodes.read_sums, [act]
+        read, acts = node_sums.read_sums, [act]
 
         def read_sums(*given):
             found = read(*given)
             if acts:
                 acts.pop()()
             return found
-        with mock.patch.object(db_nodes, 'read_sums', read_sums):
+        with mock.patch.object(node_sums, 'read_sums', read_sums):
             yield
 
 
@@ -250,7 +251,7 @@ class TestChanges(_TestCase):
     def test_own_are_known(self):
         with self.no_time_passes():
             self.leasing.create(1, 2)
-            with mock.patch.object(db_nodes, 'read_sums',
+            with mock.patch.object(node_sums, 'read_sums',
                                    side_effect=AssertionError):
                 found = self.quick()
                 self.leasing.create(1, 2)
@@ -268,7 +269,7 @@ class TestChanges(_TestCase):
             snapshot_cache.SnapshotCache.commit(self.cache, *given, **more)
         with (self.no_time_passes(),
               mock.patch.object(self.cache, 'commit', committed),
-              mock.patch.object(db_nodes, 'read_sums',
+              mock.patch.object(node_sums, 'read_sums',
                                 side_effect=AssertionError)):
             self.leasing.create(1, 2)
             found = self.quick()

@@ -22,54 +22,52 @@ NODE, NAME = spellings.NODE, spellings.NAME
 _NODE = f'/v1/nodes/{NODE}'
 _POWER = b'{"target": "power off"}'
 _FORM = 'application/x-www-form-urlencoded'
+_VIF = '11111111-2222-3333-4444-555555555555'
 
 
 def _patch(path: str, value: object) -> bytes:
     return json.dumps([{'op': 'add', 'path': path, 'value': value}]).encode()
 
 
+def _act(name: str, method: str, below: str, body: bytes = b'',
+         query: str = '', **more: str) -> Spelling:
+    """Return a request below the path of the node."""
+    return Spelling(name, method, f'{_NODE}/{below}', query, body, **more)
+
+
 _power = functools.partial(Spelling, method='PUT',
                            path=f'{_NODE}/states/power', body=_POWER)
-_maintenance = functools.partial(Spelling, method='PUT',
-                                 path=f'{_NODE}/maintenance')
 
 
 #: Acts of the holder and of an administrator.
 CANONICAL = (
-    _maintenance('maintenance_on', body=b'{"reason": "smoke"}'),
-    _maintenance('maintenance_on_plainly'),
-    Spelling('maintenance_off', 'DELETE', f'{_NODE}/maintenance'),
+    _act('maintenance_on', 'PUT', 'maintenance', b'{"reason": "smoke"}'),
+    _act('maintenance_on_plainly', 'PUT', 'maintenance'),
+    _act('maintenance_off', 'DELETE', 'maintenance'),
     Spelling('maintenance_by_name', 'PUT', f'/v1/nodes/{NAME}/maintenance'),
     Spelling('maintenance_without_v1', 'PUT', f'/nodes/{NODE}/maintenance'),
     _power('power'),
     _power('power_with_slash', path=f'{_NODE}/states/power/'),
-    Spelling('boot_device', 'PUT', f'{_NODE}/management/boot_device',
-             body=b'{"boot_device": "pxe"}'),
-    Spelling('boot_mode', 'PUT', f'{_NODE}/states/boot_mode',
-             body=b'{"target": "uefi"}'),
-    Spelling('secure_boot', 'PUT', f'{_NODE}/states/secure_boot',
-             body=b'{"target": true}'),
-    Spelling('vif_attach', 'POST', f'{_NODE}/vifs',
-             body=b'{"id": "11111111-2222-3333-4444-555555555555"}'),
-    Spelling('vif_detach', 'DELETE',
-             f'{_NODE}/vifs/11111111-2222-3333-4444-555555555555'),
-    Spelling('vmedia_attach', 'POST', f'{_NODE}/vmedia',
-             body=b'{"device_type": "cdrom", "image_url": "http://x/y"}'),
-    Spelling('vmedia_detach', 'DELETE', f'{_NODE}/vmedia',
-             'device_types=cdrom'),
-    Spelling('console', 'PUT', f'{_NODE}/states/console',
-             body=b'{"enabled": true}'),
-    Spelling('nmi', 'PUT', f'{_NODE}/management/inject_nmi'),
-    Spelling('raid', 'PUT', f'{_NODE}/states/raid', body=b'{}'),
-    Spelling('vendor', 'POST', f'{_NODE}/vendor_passthru', 'method=first'),
-    Spelling('vendor_in_path', 'PUT', f'{_NODE}/vendor_passthru/first'),
-    Spelling('traits', 'PUT', f'{_NODE}/traits',
-             body=b'{"traits": ["CUSTOM_A"]}'),
-    Spelling('trait', 'PUT', f'{_NODE}/traits/CUSTOM_A'),
-    Spelling('traits_gone', 'DELETE', f'{_NODE}/traits'),
+    _act('boot_device', 'PUT', 'management/boot_device',
+         b'{"boot_device": "pxe"}'),
+    _act('boot_mode', 'PUT', 'states/boot_mode', b'{"target": "uefi"}'),
+    _act('secure_boot', 'PUT', 'states/secure_boot', b'{"target": true}'),
+    _act('vif_attach', 'POST', 'vifs', b'{"id": "%b"}' % _VIF.encode()),
+    _act('vif_detach', 'DELETE', f'vifs/{_VIF}'),
+    _act('vmedia_attach', 'POST', 'vmedia',
+         b'{"device_type": "cdrom", "image_url": "http://x/y"}'),
+    _act('vmedia_detach', 'DELETE', 'vmedia', query='device_types=cdrom'),
+    _act('console', 'PUT', 'states/console', b'{"enabled": true}'),
+    _act('nmi', 'PUT', 'management/inject_nmi'),
+    _act('raid', 'PUT', 'states/raid', b'{}'),
+    _act('vendor', 'POST', 'vendor_passthru', query='method=first'),
+    _act('vendor_in_path', 'PUT', 'vendor_passthru/first'),
+    _act('traits', 'PUT', 'traits', b'{"traits": ["CUSTOM_A"]}'),
+    _act('trait', 'PUT', 'traits/CUSTOM_A'),
+    _act('traits_gone', 'DELETE', 'traits'),
     Spelling('trait_gone', 'DELETE', f'/v1/nodes/{NAME}/traits/CUSTOM_A'),
     Spelling('allocation', 'DELETE', f'/v1/allocations/{NODE}'),
-    Spelling('allocation_of_node', 'DELETE', f'{_NODE}/allocation'),
+    _act('allocation_of_node', 'DELETE', 'allocation'),
     Spelling('delete', 'DELETE', _NODE),
 )
 #: The same acts as a patch of the node.
@@ -98,37 +96,32 @@ PATCHES = tuple(
 
 #: Acts that are refused to everybody.
 OTHERS = (
-    Spelling('power_target_in_query', 'PUT', f'{_NODE}/states/power',
-             'target=power%20off'),
-    Spelling('power_target_in_path', 'PUT',
-             f'{_NODE}/states/power/power%20off'),
+    _act('power_target_in_query', 'PUT', 'states/power',
+         query='target=power%20off'),
+    _act('power_target_in_path', 'PUT', 'states/power/power%20off'),
     Spelling('power_ident_in_query', 'PUT', '/v1/nodes/states/power',
              f'node_ident={NODE}&target=reboot'),
     _power('power_suffix', path=f'{_NODE}/states/power.json', version='1.50'),
     _power('power_chassis', path=f'/v1/chassis/nodes/{NODE}/states/power'),
     _power('power_empty_segment', path=f'/v1/nodes//{NODE}/states/power'),
     _power('power_as_form', body=b'target=reboot', content_type=_FORM),
-    Spelling('power_by_get', 'GET', f'{_NODE}/states',
-             '_method=power&target=reboot'),
+    _act('power_by_get', 'GET', 'states',
+         query='_method=power&target=reboot'),
     _power('power_twice', body=b'{"target": "reboot", "target": "power off"}'),
-    Spelling('maintenance_ident_in_query', 'PUT', '/v1/nodes/maintenance',
-             f'node_ident={NODE}'),
-    Spelling('maintenance_ident_in_query_off', 'DELETE',
-             '/v1/nodes/maintenance', f'node_ident={NODE}'),
+    *(Spelling(name, method, '/v1/nodes/maintenance', f'node_ident={NODE}')
+      for name, method in (('maintenance_ident_in_query', 'PUT'),
+                           ('maintenance_ident_in_query_off', 'DELETE'))),
     Spelling('maintenance_ident_behind', 'PUT',
              f'/v1/nodes/maintenance/{NODE}'),
     Spelling('maintenance_chassis', 'PUT',
              f'/v1/chassis/nodes/{NODE}/maintenance'),
-    Spelling('maintenance_by_post', 'POST', f'{_NODE}/maintenance',
-             '_method=put'),
-    Spelling('boot_device_in_path', 'PUT',
-             f'{_NODE}/management/boot_device/pxe'),
-    Spelling('vendor_by_patch', 'PATCH', f'{_NODE}/vendor_passthru/first'),
+    _act('maintenance_by_post', 'POST', 'maintenance', query='_method=put'),
+    _act('boot_device_in_path', 'PUT', 'management/boot_device/pxe'),
+    _act('vendor_by_patch', 'PATCH', 'vendor_passthru/first'),
     Spelling('vendor_ident_in_query', 'POST', '/v1/nodes/vendor_passthru',
              f'node_ident={NODE}&method=first'),
-    Spelling('trait_in_query', 'PUT', f'{_NODE}/traits', 'trait=CUSTOM_A'),
-    Spelling('trait_gone_in_query', 'DELETE', f'{_NODE}/traits',
-             'trait=CUSTOM_A'),
+    _act('trait_in_query', 'PUT', 'traits', query='trait=CUSTOM_A'),
+    _act('trait_gone_in_query', 'DELETE', 'traits', query='trait=CUSTOM_A'),
     Spelling('traits_chassis', 'PUT', f'/v1/chassis/nodes/{NODE}/traits',
              body=b'{"traits": []}'),
     Spelling('allocation_ident_in_query', 'DELETE', '/v1/allocations',

@@ -38,6 +38,21 @@ _VERSION = 'X-OpenStack-Ironic-API-Version'
 _WAIT = 120
 
 
+def add(path: str, value: Any) -> dict[str, Any]:
+    """Return an entry of a patch."""
+    return {'op': 'add', 'path': path, 'value': value}
+
+
+def replace(path: str, value: Any) -> dict[str, Any]:
+    """Return an entry of a patch that needs the field to be there."""
+    return {'op': 'replace', 'path': path, 'value': value}
+
+
+def remove(path: str) -> dict[str, Any]:
+    """Return an entry of a patch that removes a field."""
+    return {'op': 'remove', 'path': path}
+
+
 @dataclasses.dataclass(frozen=True)
 class Reply:
     """A decoded answer."""
@@ -200,7 +215,7 @@ class GuardTestCase(testtools.TestCase):
         """Write an instance on a node."""
         return self.send(
             'PATCH', f'/v1/nodes/{ident}',
-            [{'op': 'replace', 'path': '/instance_uuid', 'value': instance}],
+            [replace('/instance_uuid', instance)],
             headers={} if proof is None else {PROOF: proof})
 
     def wait_for(self, happened: Callable[[], Any]) -> Any:

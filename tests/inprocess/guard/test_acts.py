@@ -41,8 +41,7 @@ class ProtectedActsTestCase(acts.ActsTestCase):
             if 'allocation' in row.name:
                 continue
             reply = self.ask(row, node)
-            self.assertEqual((403, _REQUIRED), (reply.status, reply.code),
-                             row.name)
+            self.assert_needs_proof(reply, row.name)
         for row in act_spellings.OTHERS:
             if row.wire:
                 self.assertTrue(400 <= self.ask(row, node).status < 500,
@@ -353,8 +352,7 @@ class RelaxedTestCase(acts.ActsTestCase):
         self.assertEqual(202, self.send(
             'PUT', f'/v1/nodes/{node.uuid}/maintenance').status)
         self.assertEqual(200, self.send('PATCH', f'/v1/nodes/{node.uuid}', [
-            {'op': 'add', 'path': '/instance_info/image_source',
-             'value': 'http://x/y'}]).status)
+            base.add('/instance_info/image_source', 'http://x/y')]).status)
         self.assertEqual(_REQUIRED, self.send(
             'PUT', f'/v1/nodes/{node.uuid}/states/power',
             {'target': 'reboot'}).code)

@@ -71,7 +71,7 @@ class _Cases:
         self.provision(node.uuid, 'manage')
         self.wait_until(node.uuid, 'manageable')
         reply = self.send('PATCH', f'/v1/nodes/{node.uuid}', [
-            {'op': 'add', 'path': '/retired', 'value': True}])
+            base.add('/retired', True)])
         self.assertEqual(200, reply.status, reply)
         return node.uuid
 

@@ -51,9 +51,8 @@ class ProofTestCase(base.GuardTestCase):
         node, proof = self.reserved()
         self.assertEqual(200, self.bind(node.uuid, str(uuid.uuid4()),
                                         proof).status)
-        for patch in ({'op': 'remove', 'path': '/instance_uuid'},
-                      {'op': 'replace', 'path': '/instance_uuid',
-                       'value': None}):
+        for patch in (base.remove('/instance_uuid'),
+                      base.replace('/instance_uuid', None)):
             refused = self.send('PATCH', f'/v1/nodes/{node.uuid}', [patch])
             self.assert_needs_proof(refused)
         self.assertIsNotNone(self.node(node.uuid)['instance_uuid'])
@@ -107,8 +106,7 @@ class ProofTestCase(base.GuardTestCase):
         self.wait_until(node.uuid, 'active')
         # NOTE: Ironic 39 fails at a rebuild without an image.
         self.assertEqual(200, self.send('PATCH', f'/v1/nodes/{node.uuid}', [
-            {'op': 'add', 'path': '/instance_info/image_source',
-             'value': 'file:///image'}]).status)
+            base.add('/instance_info/image_source', 'file:///image')]).status)
         self.assert_needs_proof(self.provision(node.uuid, 'rebuild'))
         self.assert_says(202, None,
                          self.provision(node.uuid, 'rebuild', proof))
@@ -116,7 +114,7 @@ class ProofTestCase(base.GuardTestCase):
     def test_other_changes_of_a_reserved_node_pass(self):
         node, = self.enroll()
         self.reserve(node.uuid)
-        patch = [{'op': 'add', 'path': '/extra/instance_uuid', 'value': 'x'}]
+        patch = [base.add('/extra/instance_uuid', 'x')]
         for content_type in ('application/json', 'text/plain',
                              'application/x-www-form-urlencoded'):
             self.assertEqual(200, self.send(

@@ -22,7 +22,6 @@ from tests.inprocess.guard import base
 from tests.inprocess.guard import keystone_ironic
 from tools import enrolment
 
-_REQUIRED = (403, 'reservation.proof_required')
 _INVALID = (403, 'reservation.proof_invalid')
 _PART = 'part_of_node'
 
@@ -32,8 +31,8 @@ class FamilyTestCase(acts.ActsTestCase):
     def _give_parent(self, child: str, parent: str | None,
                      **more: Any) -> base.Reply:
         return self.send('PATCH', f'/v1/nodes/{child}', [
-            {'op': 'remove', 'path': '/parent_node'} if parent is None else
-            {'op': 'add', 'path': '/parent_node', 'value': parent}], **more)
+            base.remove('/parent_node') if parent is None else
+            base.add('/parent_node', parent)], **more)
 
     def _pair(self) -> tuple[enrolment.Enrolled, enrolment.Enrolled]:
         """Return a node and its child, which the mirror knows."""
@@ -103,13 +102,11 @@ class FamilyTestCase(acts.ActsTestCase):
                     self._new_child(ident, content_type=''),
                     self._give_parent(other.uuid, ident),
                     self.send('PATCH', f'/v1/nodes/{other.uuid}', [
-                        {'op': 'add', 'path': '/instance_uuid',
-                         'value': str(uuid.uuid4())},
-                        {'op': 'replace', 'path': '/parent_node',
-                         'value': ident}])):
-                self.assertEqual(_REQUIRED, (reply.status, reply.code), ident)
-        reply = self._new_child(parent.uuid, str(uuid.uuid4()))
-        self.assertEqual(_INVALID, (reply.status, reply.code))
+                        base.add('/instance_uuid', str(uuid.uuid4())),
+                        base.replace('/parent_node', ident)])):
+                self.assert_needs_proof(reply, ident)
+        self.assert_says(*_INVALID, self._new_child(parent.uuid,
+                                                    str(uuid.uuid4())))
         self.assertIsNone(self.node(other.uuid).get('parent_node'))
         self.as_('the-system')
         reply = self.send('POST', '/v1/nodes', {
@@ -123,18 +120,16 @@ class FamilyTestCase(acts.ActsTestCase):
         parent = self.node_of_one()
         self.reserve(parent.uuid)
         self.as_('admin-of-one')
-        reply = self.send(
+        self.assert_needs_proof(self.send(
             'POST', '/v1/nodes', raw=b'{"driver": "fake-hardware", '
-            b'"parent\\u005fnode": "%b"}' % parent.uuid.encode())
-        self.assertEqual(_REQUIRED, (reply.status, reply.code))
+            b'"parent\\u005fnode": "%b"}' % parent.uuid.encode()))
         for encoding in ('utf-16', 'utf-7'):
             reply = self.send(
                 'POST', '/v1/nodes', raw=(
                     '{"driver": "fake-hardware", "parent_node": "'
                     f'{parent.uuid}"}}').encode(encoding),
                 content_type=f'application/json; charset={encoding}')
-            self.assertEqual((403, 'guard.not_canonical'),
-                             (reply.status, reply.code), encoding)
+            self.assert_says(403, 'guard.not_canonical', reply, encoding)
 
     def test_child_powers_on_no_parent_that_others_hold(self) -> None:
         parent, child = self._pair()
@@ -152,15 +147,10 @@ class FamilyTestCase(acts.ActsTestCase):
                     self.provision(ident, target) for target in (
                         'manage', 'provide', 'active', 'clean', 'deleted')]
                 for reply in replies:
-                    self.assertEqual(_REQUIRED, (reply.status, reply.code),
-                                     reply)
+                    self.assert_needs_proof(reply, reply)
         self.assertEqual('power off', self.node(parent.uuid)['power_state'])
         self.as_('reader-of-one')
-        self.assertEqual((403, None), self._answer(
-            self.provision(child.uuid, 'active')))
-
-    def _answer(self, reply: base.Reply) -> tuple[int, str | None]:
-        return reply.status, reply.code
+        self.assert_says(403, None, self.provision(child.uuid, 'active'))
 
     def test_lessee_of_a_child_does_not_see_its_parent(self) -> None:
         """It is refused only while somebody else has the parent."""
@@ -176,10 +166,9 @@ class FamilyTestCase(acts.ActsTestCase):
         self._off(parent.uuid)
         self.reserve(parent.uuid)
         self.as_('two')
-        self.assertEqual(_REQUIRED, self._answer(self._power(child.uuid)))
+        self.assert_needs_proof(self._power(child.uuid))
         # Ironic's own policy lets no such member deploy.
-        self.assertEqual((403, None), self._answer(
-            self.provision(child.uuid, 'active')))
+        self.assert_says(403, None, self.provision(child.uuid, 'active'))
 
     def test_who_has_the_parent_acts_on_its_child(self) -> None:
         parent, child = self._pair()
@@ -191,8 +180,8 @@ class FamilyTestCase(acts.ActsTestCase):
         self.wait_for(
             lambda: self.node(child.uuid)['power_state'] == 'power on')
         self.assertEqual('power on', self.node(parent.uuid)['power_state'])
-        self.assertEqual(_INVALID, self._answer(
-            self.provision(child.uuid, 'manage', str(uuid.uuid4()))))
+        self.assert_says(*_INVALID, self.provision(child.uuid, 'manage',
+                                                   str(uuid.uuid4())))
         self.assertEqual(202, self.provision(child.uuid, 'manage',
                                              proof).status)
         self.wait_until(child.uuid, 'manageable')
@@ -205,8 +194,7 @@ class FamilyTestCase(acts.ActsTestCase):
         made = self._new_child(parent.uuid)
         self.assertEqual(201, made.status, made)
         for absent in (str(uuid.uuid4()), 'nobody'):
-            reply = self._new_child(absent)
-            self.assertEqual((400, None), self._answer(reply), reply)
+            self.assert_says(400, None, self._new_child(absent), absent)
         self._wait_until_mirrored(made.document['uuid'], parent.uuid)
         reply = self.send('POST', '/v1/nodes', {
             'driver': 'fake-hardware', 'parent_node': None})
@@ -218,8 +206,7 @@ class FamilyTestCase(acts.ActsTestCase):
         child = self.node_of_one()
         proof = self.reserve(child.uuid)['uuid']
         self.as_('admin-of-one')
-        self.assertEqual(_REQUIRED, self._answer(
-            self._give_parent(child.uuid, parent.uuid)))
+        self.assert_needs_proof(self._give_parent(child.uuid, parent.uuid))
         self.as_('the-system')
         self.assertEqual(200, self._give_parent(child.uuid,
                                                 parent.uuid).status)

@@ -42,12 +42,11 @@ class HandoverTestCase(handed_over.HandedOverTestCase):
         lease = self.lent(node)
         self.as_(self.holder)
         self.granted('PATCH', f'/v1/nodes/{node.uuid}', [
-            {'op': 'add', 'path': '/extra/his', 'value': 1}])
+            base.add('/extra/his', 1)])
         self.as_(self.operator)
         self.granted('PATCH', f'/v1/nodes/{node.uuid}', [
-            {'op': 'add', 'path': '/extra/asset', 'value': '7'},
-            {'op': 'add', 'path': '/properties/cpus', 'value': 16},
-            {'op': 'add', 'path': '/description', 'value': 'moved'}])
+            base.add('/extra/asset', '7'), base.add('/properties/cpus', 16),
+            base.add('/description', 'moved')])
         self.ended(lease)
         after = self.whole(node)
         self.assertEqual(({'rack': '1', 'asset': '7'}, {'cpus': 16}, 'moved'),
@@ -75,7 +74,7 @@ class HandoverTestCase(handed_over.HandedOverTestCase):
         """Write a key and make a volume as the holder of a node."""
         self.as_(self.holder)
         self.granted('PATCH', f'/v1/nodes/{node.uuid}', [
-            {'op': 'add', 'path': f'/extra/{name}', 'value': 1}])
+            base.add(f'/extra/{name}', 1)])
         self.granted('POST', '/v1/volume/targets', {
             'node_uuid': node.uuid, 'volume_type': 'iscsi',
             'volume_id': name, 'boot_index': 0})
@@ -90,8 +89,7 @@ class HandoverTestCase(handed_over.HandedOverTestCase):
         self.granted('POST', '/v1/nodes', {
             'uuid': node.uuid, 'name': node.name, 'driver': 'fake-hardware'},
             version=_BORN_AVAILABLE)
-        self.granted('PATCH', path, [
-            {'op': 'add', 'path': '/resource_class', 'value': wanted}])
+        self.granted('PATCH', path, [base.add('/resource_class', wanted)])
         self.granted('POST', '/v1/volume/targets', {
             'node_uuid': node.uuid, 'volume_type': 'iscsi',
             'volume_id': 'theirs', 'boot_index': 7})
@@ -141,8 +139,7 @@ class HandoverTestCase(handed_over.HandedOverTestCase):
         lessee = self.node(node.uuid)['lessee']
         path = f'/v1/nodes/{node.uuid}'
         self.as_(self.holder)
-        self.granted('PATCH', path, [
-            {'op': 'add', 'path': '/extra/his', 'value': 1}])
+        self.granted('PATCH', path, [base.add('/extra/his', 1)])
         self.as_(self.operator)
         # NOTE: with it the end waits.
         self.granted('PUT', f'{path}/maintenance', {'reason': 'a fan'})
@@ -151,13 +148,12 @@ class HandoverTestCase(handed_over.HandedOverTestCase):
         self.wait_for(lambda: 'maintenance' in str(
             self.lease(lease).get('waiting')))
         # NOTE: as it is until the reconciler has come to it.
-        self.granted('PATCH', path, [
-            {'op': 'add', 'path': '/lessee', 'value': lessee}])
+        self.granted('PATCH', path, [base.add('/lessee', lessee)])
         self.as_(self.holder)
         self.assertEqual(403, self.send('PATCH', path, [
-            {'op': 'add', 'path': '/extra/rack', 'value': 'late'}]).status)
+            base.add('/extra/rack', 'late')]).status)
         self.as_(self.operator)
-        self.granted('PATCH', path, [{'op': 'remove', 'path': '/lessee'}])
+        self.granted('PATCH', path, [base.remove('/lessee')])
         self.granted('DELETE', f'{path}/maintenance')
         self.wait_for(lambda: not self.lease(lease))
         self.assertEqual(before, self.whole(node))
@@ -177,7 +173,7 @@ class HandoverTestCase(handed_over.HandedOverTestCase):
         self.granted('PUT', path, {'reason': 'r' * 100000})
         self.assertEqual((403, 'guard.not_canonical'), _refused(self.send(
             'PATCH', f'/v1/nodes/{node.uuid}', [
-                {'op': 'replace', 'path': '/maintenance', 'value': False}])))
+                base.replace('/maintenance', False)])))
         self.ended(lease)
         self.assertEqual(before, self.whole(node))
 
@@ -205,20 +201,17 @@ class HttpBasicTestCase(handed_over.HandedOverTestCase):
         for field, value in (('description', 'his'), ('extra/his', 1),
                              ('instance_info/configdrive', 'his'),
                              ('resource_class', 'his')):
-            self.granted('PATCH', path, [
-                {'op': 'add', 'path': f'/{field}', 'value': value}])
+            self.granted('PATCH', path, [base.add(f'/{field}', value)])
         self.granted('POST', '/v1/volume/targets', {
             'node_uuid': node.uuid, 'volume_type': 'iscsi',
             'volume_id': 'his', 'boot_index': 0})
         self.granted('PUT', f'{path}/states/power', {'target': 'power on'})
         self.granted('PUT', f'{path}/maintenance', {'reason': 'his'},
                      headers=proof)
-        self.granted('PATCH', path, [
-            {'op': 'add', 'path': '/driver_info/his', 'value': 1}],
+        self.granted('PATCH', path, [base.add('/driver_info/his', 1)],
             headers=proof)
         # NOTE: no lessee may do that, so it is an operator's.
-        self.granted('PATCH', path, [
-            {'op': 'add', 'path': '/properties/cpus', 'value': 16}])
+        self.granted('PATCH', path, [base.add('/properties/cpus', 16)])
         self.ended(lease)
         self.assertEqual({**before, 'properties': {'cpus': 16}},
                          self.whole(node))
@@ -305,6 +298,6 @@ class KnownActsTestCase(handed_over.HandedOverTestCase):
         granted = {
             field for field in ironic_node.PATCH_ALLOWED_FIELDS
             if self.send('PATCH', f'/v1/nodes/{node.uuid}', [
-                {'op': 'add', 'path': f'/{field}', 'value': _VALUES.get(
-                    field, 'x')}]).status != 403}
+                base.add(f'/{field}', _VALUES.get(field, 'x'))
+            ]).status != 403}
         self.assertEqual(lessee_acts.FIELDS, granted)

@@ -90,13 +90,12 @@ class MachineTestCase(handed_over.HandedOverTestCase):
         self.wait_for(lambda: self.node(node.uuid)['boot_mode'] == 'uefi')
         self.as_(self.operator)
         self.granted('PATCH', path, [
-            {'op': 'add', 'path': f'/extra/{remembering.BROKEN}',
-             'value': True}])
+            base.add(f'/extra/{remembering.BROKEN}', True)])
         self.granted('DELETE', f'/v1/leases/{lease["id"]}', headers=base.OURS)
         self.wait_for(lambda: 'Failed to change boot mode' in str(
             self.lease(lease).get('waiting')))
         self.granted('PATCH', path, [
-            {'op': 'remove', 'path': f'/extra/{remembering.BROKEN}'}])
+            base.remove(f'/extra/{remembering.BROKEN}')])
         self.wait_for(lambda: not self.lease(lease))
         self.assertEqual(before, self.whole(node))
 
@@ -107,12 +106,12 @@ class MachineTestCase(handed_over.HandedOverTestCase):
         lease = self.lent(node)
         self.as_(self.holder)
         self.granted('PATCH', f'/v1/nodes/{node.uuid}', [
-            {'op': 'add', 'path': '/extra/his', 'value': 1}])
+            base.add('/extra/his', 1)])
         self.as_('foreign-admin')
         (port,) = self.granted(
             'GET', f'/v1/ports?node={node.uuid}').document['ports']
         self.granted('PATCH', f'/v1/ports/{port["uuid"]}', [
-            {'op': 'add', 'path': '/extra/cable', 'value': 'red'}])
+            base.add('/extra/cable', 'red')])
         self.ended(lease)
         after = self.whole(node)
         self.assertEqual(({'rack': '1'}, {'cable': 'red'}), (
@@ -123,12 +122,11 @@ class MachineTestCase(handed_over.HandedOverTestCase):
         (port,) = self.granted(
             'GET', f'/v1/ports?node={node.uuid}').document['ports']
         path = f'/v1/ports/{port["uuid"]}'
-        patch = [{'op': 'add', 'path': '/extra/a', 'value': 1}]
+        patch = [base.add('/extra/a', 1)]
         for where, more in ((f'{path}.json', {}), (f'{path}?a=b', {}),
                             (path, {'content_type': 'text/plain'})):
             reply = self.send('PATCH', where, patch, **more)
-            self.assertEqual((403, 'guard.not_canonical'),
-                             (reply.status, reply.code), where)
+            self.assert_says(403, 'guard.not_canonical', reply, where)
         for ident, status in ((node.name, 201), (str(uuid.uuid4()), 400)):
             self.assertEqual(status, self.send('POST', '/v1/ports', {
                 'node_ident': ident, 'address': handed_over.address()},

@@ -94,9 +94,7 @@ class HeldUpTestCase(asked.TestCase):
             for action in actions:
                 action()
             return seen
-        patch = mock.patch.object(protect, 'read_view', look)
-        patch.start()
-        self.addCleanup(patch.stop)
+        self.patch(protect, 'read_view', look)
 
     def later(self) -> None:
         self.world.clock.advance(LONG)

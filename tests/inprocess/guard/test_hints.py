@@ -187,8 +187,7 @@ class HintOfProjectTestCase(HintTestCase):
         server = self.server('one', reservation=proof)
         self.assert_says(200, None, self.bind(node, server))
         self.assert_says(200, None, self.send(
-            'PATCH', f'/v1/nodes/{node}',
-            [{'op': 'remove', 'path': '/instance_uuid'}]))
+            'PATCH', f'/v1/nodes/{node}', [base.remove('/instance_uuid')]))
         self.assert_says(200, None, self.bind(node, server))
         self.assert_says(202, None, self.deploy(node))
         self.wait_until(node, 'active')

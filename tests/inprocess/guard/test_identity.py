@@ -51,7 +51,7 @@ class KeystoneTestCase(base.GuardTestCase):
                 ('PUT', f'/v1/nodes/{node.name}/states/provision',
                  {'target': 'active'}),
                 ('PATCH', f'/v1/nodes/{node.uuid}',
-                 [{'op': 'add', 'path': '/instance_uuid', 'value': 'x'}]),
+                 [base.add('/instance_uuid', 'x')]),
                 ('POST', '/v1/allocations', {'resource_class': 'a'}),
                 ('GET', '/v1/nodes?reserved=true', None)):
             for headers in ({}, forged, {'X-Auth-Token': 'wrong'}):
@@ -111,7 +111,7 @@ class KeystoneTestCase(base.GuardTestCase):
         self._as('foreign-admin')
         for method, document in (
                 ('GET', None), ('DELETE', None),
-                ('PATCH', [{'op': 'replace', 'path': '/ttl', 'value': 60}])):
+                ('PATCH', [base.replace('/ttl', 60)])):
             self.assertEqual(404, self.send(
                 method, path, document, headers=base.OURS).status, method)
         self.assertEqual([], self.send(

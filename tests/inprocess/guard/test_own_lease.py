@@ -22,7 +22,7 @@ from tests.inprocess.guard import base
 from tests.inprocess.guard import handed_over
 from tests.inprocess.guard import keystone_ironic
 
-_REQUIRED = (403, 'reservation.proof_required')
+_NO_ALLOCATION = (403, 'reservation.allocation_refused')
 _NOT_YOURS = ('is leased, but not by your project, whose members would need '
               'no proof.')
 _TO_THE_HOLDER = ('is leased, and the request shows no proof. The holder '
@@ -39,15 +39,14 @@ class OwnLeaseTestCase(handed_over.HandedOverTestCase):
             self.as_(name)
             for reply in (self.deploy(node.uuid),
                           self.bind(node.uuid, str(uuid.uuid4()))):
-                self.assertEqual(_REQUIRED, (reply.status, reply.code), name)
+                self.assert_needs_proof(reply, name)
                 told = reply.document['errors'][0]['detail']
                 self.assertIn(_NOT_YOURS if name == 'foreign-admin'
                               else _TO_THE_HOLDER, told, name)
                 self.assertIn('make a lease.', told)
                 self.assertNotIn(lease['reservations'][0]['id'], told)
         self.as_('reader-of-one')
-        self.assertEqual((403, None), (self.deploy(node.uuid).status,
-                                       self.deploy(node.uuid).code))
+        self.assert_says(403, None, self.deploy(node.uuid))
         self.as_(self.holder)
         wrong = self.deploy(node.uuid, str(uuid.uuid4()))
         self.assertEqual('reservation.proof_invalid', wrong.code)
@@ -64,7 +63,7 @@ class OwnLeaseTestCase(handed_over.HandedOverTestCase):
         self.as_(self.holder)
         proof = self.reserve(node.uuid)['uuid']
         refused = self.deploy(node.uuid)
-        self.assertEqual(_REQUIRED, (refused.status, refused.code))
+        self.assert_needs_proof(refused)
         self.assertIn(' by your project, and the request shows no proof. The '
                       'policy has you show it: send the uuid of the '
                       'reservation in the header',
@@ -82,21 +81,17 @@ class OwnLeaseTestCase(handed_over.HandedOverTestCase):
         lease = self.lent(node)
         class_name = self.node(node.uuid)['resource_class']
         self.as_('foreign-admin')
-        refused = self.allocate(node.uuid, resource_class=class_name)
-        self.assertEqual((403, 'reservation.allocation_refused'),
-                         (refused.status, refused.code))
+        self.assert_says(*_NO_ALLOCATION, self.allocate(
+            node.uuid, resource_class=class_name))
         self.as_(self.holder)
-        unnamed = self.send('POST', '/v1/allocations',
-                            {'resource_class': class_name})
-        self.assertEqual((403, 'reservation.allocation_refused'),
-                         (unnamed.status, unnamed.code))
+        self.assert_says(*_NO_ALLOCATION, self.send(
+            'POST', '/v1/allocations', {'resource_class': class_name}))
         made = self.allocate(node.uuid, resource_class=class_name)
         self.assertEqual(201, made.status, made)
         self.wait_for(lambda: self.node(node.uuid)['instance_uuid']
                       == made.document['uuid'])
-        again = self.allocate(node.uuid, resource_class=class_name)
-        self.assertEqual((403, 'reservation.allocation_refused'),
-                         (again.status, again.code))
+        self.assert_says(*_NO_ALLOCATION, self.allocate(
+            node.uuid, resource_class=class_name))
         self.granted('PUT', f'/v1/nodes/{node.uuid}/states/provision',
                      {'target': 'active'})
         self.wait_until(node.uuid, 'active')
@@ -107,10 +102,9 @@ class OwnLeaseTestCase(handed_over.HandedOverTestCase):
         node = self.ready(owner=keystone_ironic.PROJECTS['two'])
         lease = self.lent(node)
         path = f'/v1/nodes/{node.uuid}'
-        self.granted('PATCH', path, [{
-            'op': 'add', 'path': '/instance_info', 'value': {
-                'image_source': 'http://images.invalid/debian.img',
-                'image_checksum': 'd41d8cd98f00b204e9800998ecf8427e'}}])
+        self.granted('PATCH', path, [base.add('/instance_info', {
+            'image_source': 'http://images.invalid/debian.img',
+            'image_checksum': 'd41d8cd98f00b204e9800998ecf8427e'})])
         self.granted('GET', path)
         self.granted('PUT', f'{path}/states/provision', {
             'target': 'active', 'configdrive': {

@@ -43,8 +43,7 @@ class RefusedActsTestCase(handed_over.HandedOverTestCase):
     def refused_writes(self, node: enrolment.Enrolled) -> None:
         url = f'/v1/nodes/{node.uuid}'
         for field, value in (('driver_info', {}), ('owner', None)):
-            self.refused('PATCH', url, [
-                {'op': 'replace', 'path': f'/{field}', 'value': value}])
+            self.refused('PATCH', url, [base.replace(f'/{field}', value)])
         self.refused('POST', '/v1/ports', {
             'node_uuid': node.uuid, 'address': handed_over.address()})
 
@@ -52,8 +51,8 @@ class RefusedActsTestCase(handed_over.HandedOverTestCase):
         """Change a node as its operator, and return the new port."""
         self.as_(self.operator)
         self.granted('PATCH', f'/v1/nodes/{node.uuid}', [
-            {'op': 'add', 'path': '/driver_info/new_address', 'value': 'b'},
-            {'op': 'replace', 'path': '/owner', 'value': 'new-owner'}])
+            base.add('/driver_info/new_address', 'b'),
+            base.replace('/owner', 'new-owner')])
         return str(self.granted('POST', '/v1/ports', {
             'node_uuid': node.uuid, 'address': handed_over.address()}
         ).document['uuid'])
@@ -79,7 +78,7 @@ class RefusedActsTestCase(handed_over.HandedOverTestCase):
         lease = self.lent(node)
         self.as_(self.holder)
         self.granted('PATCH', f'/v1/nodes/{node.uuid}', [
-            {'op': 'add', 'path': '/extra/his', 'value': 1}])
+            base.add('/extra/his', 1)])
         self.refused_writes(node)
         port = self.operated(node)
         self.ended(lease)
@@ -91,12 +90,10 @@ class RefusedActsTestCase(handed_over.HandedOverTestCase):
         node = self.ready(owner=_OWNER)
         lease = self.lent(node)
         self.refused('PATCH', f'/v1/nodes/{node.uuid}', [
-            {'op': 'remove', 'path': '/instance_uuid'},
-            {'op': 'replace', 'path': '/driver_info', 'value': {}},
-            {'op': 'replace', 'path': '/owner', 'value': None}])
+            base.remove('/instance_uuid'), base.replace('/driver_info', {}),
+            base.replace('/owner', None)])
         self.refused('PATCH', f'/v1/nodes/{node.uuid}', [
-            {'op': 'replace', 'path': '/retired', 'value': True},
-            {'op': 'replace', 'path': '/driver_info', 'value': {}}])
+            base.replace('/retired', True), base.replace('/driver_info', {})])
         port = self.operated(node)
         self.ended(lease)
         self.assert_operated(node, port)
@@ -135,8 +132,7 @@ class FreeNodeTestCase(acts.ActsTestCase):
     def patched(self, node: enrolment.Enrolled, path: str, value: Any,
                 description: Any = None) -> base.Reply:
         return self.send('PATCH', f'/v1/nodes/{node.uuid}', [
-            {'op': 'add', 'path': path, 'value': value},
-            {'op': 'replace', 'path': '/description', 'value': description}])
+            base.add(path, value), base.replace('/description', description)])
 
     def test_reader_kept_a_free_node_from_everybody(self) -> None:
         """Each error of Ironic kept it for a minute, and was not counted."""

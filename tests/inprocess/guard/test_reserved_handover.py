@@ -39,8 +39,7 @@ class ReservedHandoverTestCase(handed_over.HandedOverTestCase):
         proof = str(self.reserve(node.uuid)['uuid'])
         path = f'/v1/nodes/{node.uuid}'
         for field in ('extra/his', 'instance_info/configdrive'):
-            self.granted('PATCH', path, [
-                {'op': 'add', 'path': f'/{field}', 'value': 'his'}],
+            self.granted('PATCH', path, [base.add(f'/{field}', 'his')],
                 headers={base.PROOF: proof})
         self.granted('POST', '/v1/volume/targets', {
             'node_uuid': node.uuid, 'volume_type': 'iscsi',
@@ -83,8 +82,7 @@ class ReservedHandoverTestCase(handed_over.HandedOverTestCase):
         node, before = self._ready()
         proof = self._acted(node)
         self.granted('PATCH', f'/v1/reservations/{proof}', [
-            {'op': 'replace', 'path': '/ttl', 'value': 1}],
-            headers=base.OURS)
+            base.replace('/ttl', 1)], headers=base.OURS)
         self._put_back(proof, node, before)
 
     def test_reservation_whose_node_was_deployed(self) -> None:

@@ -61,7 +61,7 @@ class SettingsTestCase(acts.ActsTestCase):
                 ('PUT', '/CUSTOM_A', None), ('DELETE', '', None)):
             reply = self.send(method, f'/v1/nodes/{node.uuid}/traits{below}',
                               body)
-            self.assertEqual(_REQUIRED, (reply.status, reply.code), below)
+            self.assert_needs_proof(reply, below)
         self.as_('the-system')
         self.assertEqual(before, self.node(node.uuid))
 

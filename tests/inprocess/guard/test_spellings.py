@@ -69,7 +69,7 @@ class SpellingsTestCase(base.GuardTestCase):
                 # An instance is on one node only, and the rows all bind the
                 # same one.
                 self.send('PATCH', f'/v1/nodes/{node.uuid}', [
-                    {'op': 'remove', 'path': '/instance_uuid'}],
+                    base.remove('/instance_uuid')],
                     headers={base.PROOF: proof})
 
     def test_uuid_in_another_spelling_is_the_same_node(self):
@@ -87,7 +87,7 @@ class SpellingsTestCase(base.GuardTestCase):
         for node, name in ((plain, 'twin'), (suffixed, 'twin.json')):
             self.assertEqual(200, self.send(
                 'PATCH', f'/v1/nodes/{node.uuid}', [
-                    {'op': 'replace', 'path': '/name', 'value': name}]
+                    base.replace('/name', name)]
             ).status)
         self.reserve(plain.uuid)
         self.reserve(suffixed.uuid)
@@ -96,8 +96,7 @@ class SpellingsTestCase(base.GuardTestCase):
             for name in ('twin', 'twin.json', 'twin.json.json'):
                 reply = self.send(
                     'PATCH', f'/v1/nodes/{name}',
-                    [{'op': 'add', 'path': '/instance_uuid',
-                      'value': instance}], version=version)
+                    [base.add('/instance_uuid', instance)], version=version)
                 self.assertIn(reply.status, (403, 404), (version, name))
         self.assert_untouched(plain.uuid)
         self.assert_untouched(suffixed.uuid)

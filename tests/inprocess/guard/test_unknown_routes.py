@@ -334,8 +334,7 @@ class NewRoutesTestCase(_NewRoutes):
             self.assert_says(403, 'guard.not_canonical', self.send(
                 'PUT', path, raw=raw, content_type=kind))
         self.assert_says(403, 'guard.not_canonical', self.send(
-            'PATCH', path, [{'op': 'add', 'path': '/instance_uuid',
-                             'value': str(uuid.uuid4())}]))
+            'PATCH', path, [base.add('/instance_uuid', str(uuid.uuid4()))]))
         self.assert_done(self.send('GET', path), node, done=False)
 
     def test_stranger_hears_from_ironic_alone(self) -> None:

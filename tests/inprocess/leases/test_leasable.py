@@ -12,15 +12,13 @@
 
 """All nodes of a real Ironic are hosts, but for those that are closed."""
 
-import time
 from typing import Any
 
 import testtools
 
+from tests import waiting
 from tests.real import ironic as real_ironic
 
-#: What takes so long hangs, also on a machine that has other things to do.
-_WITHIN = 240
 _CLOSED = 'CUSTOM_CLOSED'
 
 
@@ -46,17 +44,13 @@ class LeasableTest(testtools.TestCase):
         The one that is closed is among them, closed, if it was seen after it
         had been enrolled and before it had its traits.
         """
-        deadline = time.monotonic() + _WITHIN
-        while True:
-            found = {host['name']: host['reservable']
+        def found() -> dict[str, bool]:
+            hosts = {host['name']: host['reservable']
                      for host in self.ask('GET', 'os-hosts').json()['hosts']}
-            if not found.get('kept-0'):
-                found.pop('kept-0', None)
-            if found == wanted:
-                return
-            if time.monotonic() > deadline:
-                self.assertEqual(wanted, found)
-            time.sleep(0.2)
+            if not hosts.get('kept-0'):
+                hosts.pop('kept-0', None)
+            return hosts
+        waiting.until(lambda: found() == wanted, found)
 
     def test_nodes_come_and_go(self) -> None:
         """Each is leased at once, unless it is closed."""

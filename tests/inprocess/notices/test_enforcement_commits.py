@@ -414,9 +414,7 @@ class TestCatchUp(_Case):
 
     def batch(self, size):
         """Set the number of leases that one transaction handles."""
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.features.enforcement.'
-            'enforcement_commits._BATCH', size))
+        self.patch(enforcement_commits, '_BATCH', size)
 
     def made_before(self, count):
         """Return leases that were made one after the other without a service.
@@ -449,9 +447,7 @@ class TestCatchUp(_Case):
         def counted(conf, connection, lease_ids, now):
             written.append(len(lease_ids))
             write(conf, connection, lease_ids, now)
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.features.enforcement.'
-            'enforcement_commits.write', counted))
+        self.patch(enforcement_commits, 'write', counted)
         self.catch_up()
         self.deliver()
         self.assertEqual({each.id for each in made},
@@ -469,10 +465,7 @@ class TestCatchUp(_Case):
             if failing:
                 raise failing.pop()
             write(*args)
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.features.enforcement.'
-            'enforcement_commits.write',
-            disturbed))
+        self.patch(enforcement_commits, 'write', disturbed)
         self.catch_up()
         self.assertEqual(3, self.deliver())
 
@@ -543,9 +536,7 @@ class TestCatchUp(_Case):
             found = read(*args)
             self.leasing.change(made, end=5)
             return found
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.features.enforcement.terms.read_unlike',
-            meanwhile))
+        self.patch(enforcement_commits.db_terms, 'read_unlike', meanwhile)
         enforcement_commits.catch_up(engine, lambda: True)
         self.assert_told((1, 'granted'))
         self.assertEqual(terms(1, 5, {'': 1}),

@@ -18,11 +18,11 @@ finds nothing of it in the restored database, so it plans the request again.
 
 import uuid
 
-import fixtures
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
 from ironic_reservations.engine import lost_requests
+from ironic_reservations.features.enforcement import enforced
 from ironic_reservations.features.enforcement import enforcement_commits
 from tests import gone_back
 from tests import servers
@@ -102,9 +102,8 @@ class TestToldOfALostHistory(base.TestCase):
     def test_permission_is_asked_for_the_lease_that_is_made(self):
         """The service permits a lease by its id."""
         asked = []
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.features.enforcement.enforced.check',
-            lambda engine, before, after: asked.append(after.id)))
+        self.patch(enforced, 'check', lambda engine, before, after:
+                   asked.append(after.id))
         made = self.lost(lambda: self.leasing.create(1, 2))
         self.assertEqual(2, len(set(asked)))
         self.assertEqual(made.id, asked[-1])

@@ -19,8 +19,6 @@ import time
 from unittest import mock
 from wsgiref import util
 
-import fixtures
-
 from ironic_reservations import errors
 from ironic_reservations.api.middleware import metrics
 from ironic_reservations.clouds import ironic
@@ -235,8 +233,7 @@ class TestOutbox(_Case):
             if notice.id == poisoned:
                 raise FileNotFoundError('no template')
             return real(conf, notice)
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.features.notices.notice_text.line', line))
+        self.patch(notice_text, 'line', line)
         self.world.clock.advance(1)
         self._write(occurrence='another')
         self.assertEqual(1, self.deliver())
@@ -386,6 +383,12 @@ class TestSoon(_Case):
             sorted(each['data']['start_date'] for each in self.receiver.taken
                    if each['type'] == 'lease.before_start'
                    and each['data']['lease_id'] == loose.id))
+
+    def test_start_that_passed_while_the_process_stood_still_has_none(self):
+        self.at(2.5)
+        self.world.before_next_write(lambda: self.at(3.5))
+        before_start.write(self.engine)
+        self.assertEqual([], self.outbox())
 
     def test_one_that_is_no_more_is_not_told_of(self):
         self.leasing.end(self.made)

@@ -240,6 +240,17 @@ class Nodes:
         _worked(self._client.put_inventories(uuid, there.generation,
                                              by_class))
 
+    def offer_also(self, uuid: str, resource_class: str,
+                   **differently: Any) -> None:
+        """Have a provider offer one class more, or one of its own otherwise.
+
+        :param differently: in its inventory.
+        """
+        there = self._client.inventories(uuid)
+        assert there is not None
+        self.offer(uuid, {**there.by_class,
+                          resource_class: {**ONE, **differently}})
+
     def claim(self, provider: str, consumer: str | None = None,
               resource_class: str = GOLD) -> str:
         """Claim a node as Nova's scheduler does, and return the consumer."""

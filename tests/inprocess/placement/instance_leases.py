@@ -16,12 +16,10 @@ from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
-from ironic_reservations.engine import hosts
 from ironic_reservations.features.placement.lease_providers import machine
 from ironic_reservations.model import leases
 from tests import leasing
 from tests.inprocess.placement import held_leases
-from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import reserved
 
 STATUS = leases.LeaseStatus
@@ -36,17 +34,8 @@ class TestCase(held_leases.TestCase, reserved.TestCase):
         uuid, = self.world.enrol(resource_class='gold',
                                  properties=leasing.sizes(4))
         self.nodes.add(uuid, **inventory)
-        there = self.client.inventories(uuid)
-        assert there is not None
-        self.nodes.offer(uuid, {**there.by_class,
-                                reserved.SLOT: in_memory.ONE})
+        self.nodes.offer_also(uuid, reserved.SLOT)
         return uuid
-
-    def host(self, slots: int = 1) -> str:
-        """Return a node that is open to leases, and known to Placement."""
-        node = self.enrol()
-        hosts.add(self.engine, node, {})
-        return node
 
     def started(self, count: int = 2) -> leases.Lease:
         """Return a lease of instances that has started, from 1 to 4."""

@@ -51,10 +51,7 @@ class TestCase(ground.TestCase):
     def host(self, slots: int = 4) -> str:
         """Make the provider of a host as nova-compute does, and return it."""
         host = self.enrol()
-        there = self.client.inventories(host)
-        assert there is not None
-        self.nodes.offer(host, {**there.by_class, SLOT: {
-            **in_memory.ONE, 'total': slots}})
+        self.nodes.offer_also(host, SLOT, total=slots)
         return host
 
     def wanted(self, counts: Mapping[str, int], **more: Any

@@ -106,8 +106,7 @@ class TestCommand(commanded.Commanded, of_old_sizes.TestCase):
     def test_progress_is_drawn_on_a_terminal_and_told_elsewhere(self) -> None:
         for _ in range(2):
             self.old_node()
-        self.useFixture(fixtures.MonkeyPatch(
-            'ironic_reservations.cmd.class_heal._LINE_EVERY', 1))
+        self.patch(class_heal, '_LINE_EVERY', 1)
         self.assertEqual('1 of 2 nodes.\n2 of 2 nodes.\n', self.command()[2])
         self.useFixture(fixtures.EnvironmentVariable('FORCE_COLOR', '1'))
         status, said, drawn = self.command('-f', 'json')

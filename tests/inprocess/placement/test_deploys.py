@@ -12,8 +12,6 @@
 
 """What becomes of a hold when its node is deployed with the proof."""
 
-import fixtures
-
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
 from ironic_reservations.engine import mirror
@@ -132,7 +130,7 @@ class TestMove(TestCase):
 
     def test_what_cannot_be_moved_is_not_in_the_way_of_the_rest(
             self) -> None:
-        self.useFixture(fixtures.MockPatchObject(handover, '_BATCH', 2))
+        self.patch(handover, '_BATCH', 2)
         made = [self.reserve(self.enrol()) for _ in range(5)]
         self.network.down = True
         for each in made:
@@ -161,7 +159,7 @@ class TestMove(TestCase):
             if promise.node_uuid == made[0].node_uuid:
                 raise errors.Contention('a lock')
             return real(engine, promise)
-        self.useFixture(fixtures.MockPatchObject(handover, 'move', move))
+        self.patch(handover, 'move', move)
         handover.hand_over_all(self.engine)
         self.assertNotIn(made[0].instance_uuid,
                          self.consumers(made[0].node_uuid))
@@ -173,7 +171,7 @@ class TestMove(TestCase):
         self.client.delete_allocations(made.instance_uuid)
         other = self.held(self.enrol(), 'owner')
         # Nothing is tried again.
-        self.useFixture(fixtures.MockPatchObject(retry, '_LOCKED', 0.0))
+        self.patch(retry, '_LOCKED', 0.0)
         self.assertIs(holding.Verdict.INSTANCE, handover.move(
             self.engine, ground.promise(other.node_uuid, other.owner,
                                         made.instance_uuid)))
@@ -263,8 +261,7 @@ class TestMove(TestCase):
         def late(engine: engine_module.Engine, hold: values.Hold) -> bool:
             release.release(self.engine, made.uuid)
             return hand_over(engine, hold)
-        self.useFixture(fixtures.MockPatchObject(transitions, 'hand_over',
-                                                 late))
+        self.patch(transitions, 'hand_over', late)
         self.deploy(made)
         self.assert_nothing_of(made)
 

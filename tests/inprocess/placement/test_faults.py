@@ -91,9 +91,7 @@ class TestUncertainHold(ground.TestCase):
             made = insert(*arguments, **more)
             self.network.deliver()
             return made
-        self.useFixture(world.fixtures.MonkeyPatch(
-            'ironic_reservations.features.placement.holds.rows.insert',
-            intend))
+        self.patch(db_holds, 'insert', intend)
         result = self.hold(node)
         self.assertIs(Verdict.TAKEN, result.verdict)
         self.recover()
@@ -132,9 +130,7 @@ class TestUncertainHold(ground.TestCase):
                 self.client.post_allocations({
                     intended.consumer_uuid: in_memory.wanted({})})
             return put(engine, intended)
-        self.useFixture(world.fixtures.MonkeyPatch(
-            'ironic_reservations.features.placement.holds.calls.put',
-            poisoned_put))
+        self.patch(hold_calls, 'put', poisoned_put)
         held = self.held(node)
         self.assertNotEqual(poisoned, [held.consumer_uuid])
         self.recover()

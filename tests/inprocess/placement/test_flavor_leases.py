@@ -223,11 +223,8 @@ class TestInMemory(_Life, ground.TestCase):
         """A group's traits count on the host that has its resources."""
         host, other = self.host('CUSTOM_NET'), self.host()
         for each in (host, other):
-            there = self.client.inventories(each)
-            assert there is not None
             self.client.ensure_class('CUSTOM_NIC')
-            self.providers.offer(each, {**there.by_class, 'CUSTOM_NIC': {
-                **in_memory.ONE, 'total': 4, 'max_unit': 4}})
+            self.providers.offer_also(each, 'CUSTOM_NIC', total=4, max_unit=4)
         self.crew_looks_at_hosts()
         self.nova.flavor('1', 'nic', 1, 1, 1, extra_specs={
             'resources_net:CUSTOM_NIC': '2',

@@ -301,12 +301,9 @@ class TestFindings(TestCase):
         self.assert_mended(Kind.OVERALLOCATED, host, done=False)
 
     def test_inventory_of_others_on_a_child_is_nobodys_business(self) -> None:
-        wanted, host, child = self.started_on()
-        there = self.client.inventories(child)
-        assert there is not None
+        _, _, child = self.started_on()
         self.client.ensure_class('CUSTOM_OTHER')
-        self.nodes.offer(child, {**there.by_class,
-                                 'CUSTOM_OTHER': in_memory.ONE})
+        self.nodes.offer_also(child, 'CUSTOM_OTHER')
         self.assertEqual([], self.found())
 
     def test_nova_that_is_down_holds_up_no_audit(self) -> None:

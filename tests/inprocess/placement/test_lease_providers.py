@@ -20,7 +20,6 @@ from ironic_reservations.features.placement.lease_providers import machine
 from ironic_reservations.features.placement.lease_providers import names
 from tests import world
 from tests.inprocess.placement import faults
-from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import reserved
 
 Servers = machine.Servers
@@ -127,11 +126,8 @@ class TestStart(_TestCase):
     def test_other_inventory_of_the_child_stays(self) -> None:
         host, wanted = self.offered(1)
         child = names.child_of(host)
-        there = self.client.inventories(child)
-        assert there is not None
         self.client.ensure_class('CUSTOM_OTHER')
-        self.nodes.offer(child, {**there.by_class,
-                                 'CUSTOM_OTHER': in_memory.ONE})
+        self.nodes.offer_also(child, 'CUSTOM_OTHER')
         self.brought(ended(wanted))
         left = self.client.inventories(child)
         assert left is not None

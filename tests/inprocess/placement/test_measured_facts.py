@@ -233,9 +233,8 @@ class _Consumers(_TestCase):
         for consumer in {*poisoned} - {*stuck}:
             self.client.delete_allocations(consumer)
         fresh = consumers.fresh
-        self.useFixture(world.fixtures.MonkeyPatch(
-            'ironic_reservations.features.placement.holds.consumers.fresh',
-            lambda: stuck.pop() if len(stuck) > left else fresh()))
+        self.patch(consumers, 'fresh', lambda: (
+            stuck.pop() if len(stuck) > left else fresh()))
         while stuck:
             left = len(stuck) - 1
             made = try_to_reserve(self.engine, self.node)

@@ -30,6 +30,7 @@ from ironic_reservations.engine.reservations import renew
 from ironic_reservations.features.placement import sync as placement_sync
 from ironic_reservations.features.placement.holds import consumers
 from ironic_reservations.features.placement.holds import holding
+from ironic_reservations.features.placement.holds import of_reservations
 from ironic_reservations.features.placement.holds import recovery
 from ironic_reservations.features.placement.holds import releasing
 from ironic_reservations.features.placement.holds import values
@@ -294,7 +295,7 @@ class TestUnansweredWrites(held_reservations.TestCase):
     def test_request_again_while_the_first_is_at_it_waits(self) -> None:
         node, instance = self.enrol(), world.new_uuid()
         self.die(node, instance_uuid=instance)
-        self.patch_pause()
+        self.patch(of_reservations, '_PAUSE', 0.001)
         self.assertRaises(errors.PlacementUnavailable, self.reserve, node,
                           instance_uuid=instance)
         self.wait()
@@ -314,9 +315,7 @@ class TestUnansweredWrites(held_reservations.TestCase):
                 self.recover()
                 action()
             return real(*arguments)
-        self.useFixture(world.fixtures.MonkeyPatch(
-            'ironic_reservations.features.placement.holds.holding.hold_node',
-            hold_node))
+        self.patch(holding, 'hold_node', hold_node)
         return times
 
     def assert_nothing_is_forsaken(self) -> None:
@@ -398,11 +397,6 @@ class TestUnansweredWrites(held_reservations.TestCase):
     def read_as_made(self, uuid: str) -> tuple[str, bool]:
         found, being_made = find.get_as_made(self.engine, uuid)
         return found.node_uuid, being_made
-
-    def patch_pause(self) -> None:
-        self.useFixture(world.fixtures.MonkeyPatch(
-            'ironic_reservations.features.placement.holds.of_reservations._PAUSE',
-            0.001))
 
     def test_request_again_holds_what_has_lost_its_hold(self) -> None:
         node, instance = self.enrol(), world.new_uuid()
@@ -520,9 +514,7 @@ class TestDatabaseThatFailsLate(held_reservations.TestCase):
         def fails(*_: object) -> bool:
             failed.append(made.uuid)
             raise errors.DatabaseUnavailable('It has just gone away.')
-        self.useFixture(world.fixtures.MonkeyPatch(
-            'ironic_reservations.features.placement.holds.releasing.take_back',
-            fails))
+        self.patch(releasing, 'take_back', fails)
         release.release(self.engine, made.uuid)
         self.assertEqual([made.uuid], failed)
         self.assert_nothing_left()

@@ -246,11 +246,8 @@ class TestComputeHosts(_Leased):
         host = self.host(vcpus=8)
         self.given({host: 2})
         server = self.nodes.serve(host, VCPU=4)
-        there = self.client.inventories(host)
-        assert there is not None
-        self.nodes.offer(host, {**there.by_class, 'VCPU': {
-            **in_memory.ONE, 'total': 8, 'reserved': 3, 'max_unit': 8,
-            'allocation_ratio': 1.5}})
+        self.nodes.offer_also(host, 'VCPU', total=8, reserved=3, max_unit=8,
+                              allocation_ratio=1.5)
         found, = self.audit().differences
         self.assertEqual((Kind.OVERALLOCATED, host),
                          (found.kind, found.node_uuid))
@@ -339,12 +336,8 @@ class TestNeighbours(_Leased):
         self.assertEqual([], self.found())
         self.assert_active(self.had(one, {host: 3, other: 1}),
                            self.had(two, {host: 1, other: 2}))
-        child = names.child_of(host)
-        there = self.client.inventories(child)
-        assert there is not None
-        name = self.had(one).class_name
-        self.nodes.offer(child, {**there.by_class, name: {
-            **in_memory.ONE, 'total': 4}})
+        self.nodes.offer_also(names.child_of(host), self.had(one).class_name,
+                              total=4)
         self.assert_mended(Kind.RESERVATION_DIFFERS, host)
         self.assert_active(self.had(one, {host: 3, other: 1}),
                            self.had(two, {host: 1, other: 2}))

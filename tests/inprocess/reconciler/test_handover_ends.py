@@ -15,6 +15,7 @@
 from ironic_reservations import errors
 from ironic_reservations.db import handovers as db_handovers
 from ironic_reservations.engine.in_flight import acted
+from ironic_reservations.engine.lease_cycle import handover as lease_handover
 from ironic_reservations.model import handovers
 from ironic_reservations.model import leases as leases_model
 from tests import leasing
@@ -103,7 +104,6 @@ class CleanUnusedTestCase(leases.TestCase):
             if changed == node and call in ('manage', 'provide')])
         self.assert_status(leases.STATUS.TERMINATED, made)
 
-
     def test_row_that_a_holder_before_left_is_replaced(self) -> None:
         """The node was never freed."""
         made = self.started()
@@ -114,6 +114,31 @@ class CleanUnusedTestCase(leases.TestCase):
         self.work_at(4)
         self.soon(times=4)
         self.assert_status(leases.STATUS.TERMINATED, made)
+
+    def test_worker_that_stands_still_forgets_no_act_of_the_next_holder(
+            self) -> None:
+        """Its row replaced that of the next lease, whose acts then stayed."""
+        made = self.started()
+        following = self.leasing.create(5, 9)
+        crew, written = self.another_crew(), []
+        real = lease_handover.begin
+
+        def begin(*args):
+            self.patch(lease_handover, 'begin', real)
+            for _ in range(6):
+                self.world.clock.advance(400)
+                self.work(crew)
+            self.assert_status(leases.STATUS.TERMINATED, made)
+            self.work_at(5, crew)
+            written.append(acted.write(self.engine, self.node_of(following),
+                                       ('/description',)))
+            return real(*args)
+        self.patch(lease_handover, 'begin', begin)
+        self.work_at(4)
+        (handover,) = written
+        with self.engine.database.read() as connection:
+            self.assertEqual(handover, db_handovers.read_one(
+                connection, handover.node_uuid))
 
 
 class NoShowTestCase(no_shows.TestCase):

@@ -17,10 +17,13 @@ The lease was taken for whole again, and nobody wrote the lessee.
 
 import dataclasses
 
+from ironic_reservations.engine.in_flight import admission
 from tests import leasing
+from tests import servers
 from tests.inprocess.reconciler import leases
 
 
+@servers.also
 class TestNodeRecreated(leases.TestCase):
 
     def setUp(self):
@@ -41,7 +44,7 @@ class TestNodeRecreated(leases.TestCase):
     def recreate(self, when='2026-03-01T12:30:00+00:00', **known):
         node = self.ironic.there.pop(self.node)
         self.ironic.put(dataclasses.replace(
-            node, lessee=None, enrolled_at=when, **known))
+            node, **{'lessee': None, 'enrolled_at': when, **known}))
 
     def assert_whole(self):
         self.assertEqual('ours', self.ironic.there[self.node].lessee)
@@ -123,3 +126,29 @@ class TestNodeRecreated(leases.TestCase):
         self.watch()
         self.soon(120)
         self.assert_whole()
+
+    def test_deploy_knows_the_new_node_before_the_mirror(self):
+        """Its lessee was overwritten, and not put back at the end."""
+        self.recreate(lessee='theirs')
+        through = admission.admit(self.engine, self.node,
+                                  self.made.reservations[0].id)
+        self.ironic.deploy(self.node)
+        admission.close(self.engine, through, True,
+                        self.world.shown(self.node))
+        self.watch()
+        self.soon(1)
+        self.leasing.end(self.made)
+        self.soon(times=4)
+        self.assertEqual('theirs', self.ironic.there[self.node].lessee)
+
+    def test_outcome_of_a_request_does_not_hide_that_the_node_is_new(self):
+        """The process of a deploy died, and another one found it out."""
+        self.recreate(lessee='theirs')
+        admission.admit(self.engine, self.node, self.made.reservations[0].id)
+        self.world.find_out()
+        self.assertEqual([], self.world.in_flight())
+        self.watch()
+        self.soon(1)
+        self.leasing.end(self.made)
+        self.soon(times=4)
+        self.assertEqual('theirs', self.ironic.there[self.node].lessee)

@@ -22,6 +22,7 @@ import datetime
 
 import sqlalchemy as sa
 
+from ironic_reservations.db import node_sums
 from ironic_reservations.db import nodes
 from ironic_reservations.db import tables
 from ironic_reservations.model import mirrored_node
@@ -108,7 +109,7 @@ class _NeverAgainOn:
                  'generation': 2 ** 56 + number, 'revision': 2 ** 55}
                 for number in range(64)])
         with self.database.read() as connection:
-            (count, _, generations), = nodes.read_sums(
+            (count, _, generations), = node_sums.read_sums(
                 connection).buckets.values()
         self.assertEqual((64, sum(2 ** 56 + number + 2 ** 55
                                   for number in range(64))),

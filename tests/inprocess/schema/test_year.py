@@ -25,10 +25,10 @@ import sqlalchemy as sa
 from benchmarks import booked
 from benchmarks import over
 from benchmarks import periodic
+from ironic_reservations.db import candidates as db_candidates
 from ironic_reservations.db import claims
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases
-from ironic_reservations.db import nodes
 from ironic_reservations.db import tables
 from ironic_reservations.features.history import rows as lease_history
 from ironic_reservations.model import period_kind
@@ -128,12 +128,13 @@ class _PickOn:
         booked.fill(self.url, _NODES, _NODES * 200, _NODES,
                     _NOW + datetime.timedelta(days=1))
         over.count_rows(database.engine)
-        wanted, sees = nodes.NodeRequirements(
+        wanted, sees = db_candidates.NodeRequirements(
             ('gold',)), visibility.Visibility(True)
         for query in (
-                lambda c: nodes.read_candidates(c, wanted, sees, _NOW, '', 9,
-                                                'instance'),
-                lambda c: nodes.count_obstacles(c, wanted, sees, _NOW)):
+                lambda c: db_candidates.read_candidates(
+                    c, wanted, sees, _NOW, '', 9, 'instance'),
+                lambda c: db_candidates.count_obstacles(
+                    c, wanted, sees, _NOW)):
             examined = _examined(database, query)
             self.assertLess(examined, _NODES * 100)
 

@@ -75,7 +75,7 @@ def moved(told: history.History
             told.judged['dates moved'] += bool(known)
             text = next(
                 (text for before in known
-                 if (text := _wrong(before, after, kept))),
+                 if (text := _wrong(before, after, kept, told.quiet))),
                 _odd(after) or _not_as_asked(told, after))
             if text:
                 yield lease, after.exchange, text
@@ -123,11 +123,12 @@ def _before(answers: list[Dates], after: Dates) -> list[Dates]:
             and after.exchange.got <= before.until]
 
 
-def _wrong(before: Dates, after: Dates, kept: float) -> str:
+def _wrong(before: Dates, after: Dates, kept: float, quiet: float) -> str:
     """Return what is wrong about an answer after another one.
 
     :param kept: how long a lease surely keeps nodes that nobody deploys: one
         that has lost all of them is over.
+    :param quiet: from when on nothing is decided long before it is written.
     """
     was, became = before.start, after.start
     released = (after.status == 'ACTIVE' and after.end < before.end
@@ -149,7 +150,11 @@ def _wrong(before: Dates, after: Dates, kept: float) -> str:
         return ''
     if before.fixed:
         return f'it starts at {became:.2f}, and was fixed for {was:.2f}'
-    nearest = before.exchange.sent + before.fix_before - _CLOCKS
+    asked = before.exchange.sent
+    if quiet <= asked and was - before.fix_before + _CLOCKS < asked:
+        return (f'it starts at {became:.2f}, and was to be fixed for '
+                f'{was:.2f} by {was - before.fix_before:.2f}')
+    nearest = asked + before.fix_before - _CLOCKS
     return (f'it was moved to {became:.2f}, nearer than {nearest:.2f}'
             if became < nearest else '')
 

@@ -33,9 +33,9 @@ shown = dates_by_hand.shown
 class DatesTestCase(unittest.TestCase):
     """Histories written by hand."""
 
-    def found(self, *told: history.Exchange) -> list[str]:
+    def found(self, *told: history.Exchange, **more: Any) -> list[str]:
         """Return which rules of the dates are broken."""
-        return [rule for rule in by_hand.judged(*told)
+        return [rule for rule in by_hand.judged(*told, **more)
                 if rule == 'dates moved']
 
     def test_fixed_dates_do_not_move(self) -> None:
@@ -118,6 +118,13 @@ class DatesTestCase(unittest.TestCase):
         self.assertEqual([], self.found(first, loose(109, 111, 131)))
         self.assertEqual(['dates moved'], self.found(
             first, loose(109, 109, 129)))
+
+    def test_nobody_is_moved_once_the_dates_are_to_be_fixed(self) -> None:
+        """Before there is quiet, it may have been decided in time."""
+        for seen, quiet, expected in ((108, 90, ['dates moved']),
+                                      (106, 90, []), (108, 109, [])):
+            self.assertEqual(expected, self.found(
+                loose(seen, 110, 130), loose(109, 150, 170), quiet=quiet))
 
     def test_one_that_waits_starts_earlier_only(self) -> None:
         """And nobody promises it a later start; it lasts as long."""

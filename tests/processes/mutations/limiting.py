@@ -150,3 +150,6 @@ def queue_unlimited() -> None:
     assert pull.ceiling is ceiling
     pull.ceiling = types.SimpleNamespace(  # type: ignore[assignment]
         of_project=unlimited)
+    # The limits are checked again in the transaction of the move.
+    assert change.Cause.MOVED_EARLIER in feature.Limits.concerns
+    feature.Limits.concerns -= {change.Cause.MOVED_EARLIER}

@@ -19,6 +19,7 @@ from ironicclient import exc
 from keystoneauth1 import exceptions as ksa_exceptions
 import testtools
 
+from ironic_reservations_client import errors
 from ironic_reservations_client.osc import calendar
 
 
@@ -42,7 +43,7 @@ class TestWatch(testtools.TestCase):
                      ksa_exceptions.ConnectFailure,
                      exc.ConnectionRefused, exc.InternalServerError,
                      exc.BadGateway, exc.ServiceUnavailable,
-                     exc.GatewayTimeout):
+                     exc.GatewayTimeout, errors.ForeignAnswer):
             self.assertEqual((None, str(kind('down'))),
                              self.again(kind('down')), kind)
         self.assertEqual((None, 'cut off'), self.again(

@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 from oslo_config import cfg
 from oslo_policy import opts as policy_opts
 
+from ironic_reservations import conf as project_conf
 from ironic_reservations.conf import environment
 from ironic_reservations.conf import known
 from tests import examples
@@ -172,10 +173,44 @@ class InvalidTest(configured.EnvironmentTestCase):
                       self.refused('[guard]\npassage_timeout = ever\n'))
 
     def test_option_that_is_not_there_is_named(self):
-        self.assertEqual(
-            f'[database] connection ({self.file}, line 2) is not valid: the '
-            'value is a secret and is not shown',
-            self.refused('[database]\nconnection = x:///$nowhere\n'))
+        """A password with a dollar was only called a secret."""
+        for option, text in (
+                ('[database] connection',
+                 '[database]\nconnection = mysql://u:$nowhere@h/x\n'),
+                ('[DEFAULT] state_path',
+                 '[DEFAULT]\nstate_path = /$nowhere\n')):
+            self.assertEqual(
+                f'{option} ({self.file}, line 2) is not valid: "$" refers to '
+                'another option in a file, and there is none of that name; '
+                'write "$$" for "$"', self.refused(text))
+
+    def test_password_in_the_url_is_encoded(self):
+        """The driver asked for a host that was a part of the password."""
+        for password in ('s3cr@et', '@', 'a@b@c', 'a@b/c'):
+            said = self.refused('[database]\nconnection = mysql+pymysql://'
+                                f'u:{password}@host/x\n')
+            self.assertIn('is not valid: the characters @ :', said)
+            self.assertNotIn('s3cr', said)
+        self.load('[database]\nconnection = mysql+pymysql://u:%40@host/x'
+                  '?ssl_ca=/etc/ca@home.pem\n')
+        self.load('[database]\nconnection = sqlite:////a@b/c@d.sqlite\n')
+
+    def test_database_of_another_kind_is_refused(self):
+        """SQLAlchemy had no plugin, or pip was to install a driver."""
+        for scheme in ('postgres', 'oracle', 'mssql+pyodbc'):
+            self.assertIn(
+                f'"{scheme.partition("+")[0]}" is none of the databases',
+                self.refused(f'[database]\nconnection = {scheme}://u:p@h/x\n'))
+
+    def test_file_in_another_encoding_is_named(self):
+        """Neither the file nor UTF-8 was named."""
+        self.file.write_bytes(b'[DEFAULT]\nstate_path = /gr\xfcn\n')
+        said = str(self.assertRaises(
+            cfg.Error, project_conf.load, config_files=[str(self.file)]))
+        self.assertIn(f'{self.file}: it is not in UTF-8', said)
+        said = str(self.assertRaises(
+            cfg.Error, project_conf.load, ['--config-file', str(self.file)]))
+        self.assertIn(f'{self.file}: it is not in UTF-8', said)
 
     def test_text_that_is_no_url_is_named_without_its_password(self):
         said = self.refused('[database]\nconnection = mysql//u:s3cret@h/x\n')

@@ -39,7 +39,8 @@ def written(found: Iterable[leases.Lease], name: str) -> bytes:
     calendar.add('prodid', _PRODUCT)
     calendar.add('version', '2.0')
     calendar.add('x-wr-calname', name)
-    calendar.add('refresh-interval', _REFRESH,
+    # icalendar before 7 writes a timedelta here as no duration.
+    calendar.add('refresh-interval', icalendar.vDuration(_REFRESH),
                  parameters={'VALUE': 'DURATION'})
     calendar.add('x-published-ttl', icalendar.vDuration(_REFRESH))
     for lease in found:

@@ -267,8 +267,6 @@ def _as_seen(host: compare_hosts.Host, provider: placement.Provider,
 
 def _remember(engine: Engine, seen: Mapping[str, providers_seen.Seen],
               gone: Collection[str]) -> None:
-    def attempt() -> None:
-        with engine.database.write() as connection:
-            providers_seen.write(connection, seen, gone, engine.clock())
     if seen or gone:
-        retry.until_committed(attempt)
+        retry.write(engine, lambda connection: providers_seen.write(
+            connection, seen, gone, engine.clock()))

@@ -165,12 +165,8 @@ def _claim(engine: Engine, owner: str) -> None:
     consumer.
     """
     now = engine.clock()
-
-    def attempt() -> bool:
-        with engine.database.write() as connection:
-            return db_claims.take(connection, CLAIM, owner, now,
-                                  hold_calls.deadline(engine))
-    if not retry.until_committed(attempt):
+    if not retry.write(engine, lambda connection: db_claims.take(
+            connection, CLAIM, owner, now, hold_calls.deadline(engine))):
         wait = (hold_calls.deadline(engine) - now).total_seconds()
         raise UnderWay(
             'Another process is healing, or was interrupted less than '
@@ -179,10 +175,8 @@ def _claim(engine: Engine, owner: str) -> None:
 
 
 def _drop(engine: Engine, owner: str) -> None:
-    def attempt() -> None:
-        with engine.database.write() as connection:
-            db_claims.drop(connection, CLAIM, owner)
-    retry.until_committed(attempt)
+    retry.write(engine, lambda connection: db_claims.drop(
+        connection, CLAIM, owner))
 
 
 def _observe(engine: Engine, node: mirrored_node.Node,

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from oslo_log import log
+import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import placement
@@ -103,18 +104,16 @@ def move(engine: Engine, promise: values.Promise) -> holding.Verdict:
     instance_uuid = promise.instance_uuid
     assert instance_uuid is not None
 
-    def attempt() -> values.Hold | None:
-        with engine.database.write() as connection:
-            # An owner may have old holds of other nodes, about to be released.
-            held = next((row for row in db_holds.read_of_node(
-                connection, promise.node_uuid) if row.owner == promise.owner
-                and row.state is values.HoldState.ACTIVE
-                and not row.handed), None)
-            return held and db_holds.change(
-                connection, held, engine.clock(),
-                state=values.HoldState.MOVING, instance_uuid=instance_uuid,
-                deadline=hold_calls.deadline(engine))
-    moving = retry.until_committed(attempt)
+    def mark(connection: sa.Connection) -> values.Hold | None:
+        # An owner may have old holds of other nodes, about to be released.
+        held = next((row for row in db_holds.read_of_node(
+            connection, promise.node_uuid) if row.owner == promise.owner
+            and row.state is values.HoldState.ACTIVE
+            and not row.handed), None)
+        return held and db_holds.change(
+            connection, held, engine.clock(), state=values.HoldState.MOVING,
+            instance_uuid=instance_uuid, deadline=hold_calls.deadline(engine))
+    moving = retry.write(engine, mark)
     if moving is None:
         return holding.Verdict.UNKNOWN
     try:

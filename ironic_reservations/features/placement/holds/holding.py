@@ -366,17 +366,16 @@ def _give_up(engine: Engine, uncertain: values.Hold,
 
     :returns: the row of the next attempt.
     """
-    def attempt() -> values.Hold | None:
+    def mark(connection: sa.Connection) -> values.Hold | None:
         now = engine.clock()
-        with engine.database.write() as connection:
-            given_up = db_holds.change(connection, uncertain, now,
-                                       state=values.HoldState.RELEASING)
-            if given_up is None:
-                return None
-            if not again:
-                transitions.end_promise(engine, connection, uncertain, now)
-                return None
-            return db_holds.insert(connection, dataclasses.replace(
-                uncertain, consumer_uuid=consumers.fresh(), created_at=now,
-                deadline=hold_calls.deadline(engine)))
-    return retry.until_committed(attempt)
+        given_up = db_holds.change(connection, uncertain, now,
+                                   state=values.HoldState.RELEASING)
+        if given_up is None:
+            return None
+        if not again:
+            transitions.end_promise(engine, connection, uncertain, now)
+            return None
+        return db_holds.insert(connection, dataclasses.replace(
+            uncertain, consumer_uuid=consumers.fresh(), created_at=now,
+            deadline=hold_calls.deadline(engine)))
+    return retry.write(engine, mark)

@@ -177,12 +177,9 @@ def without_room(engine: Engine,
 
 
 def _end(engine: Engine, reservation: node_reservation.Reservation) -> None:
-    def attempt() -> bool:
-        with engine.database.write() as connection:
-            return drop_unused.drop_unused(
-                engine, connection, reservation.uuid, reservation.node_uuid,
-                engine.clock())
-    if retry.until_committed(attempt):
+    if retry.write(engine, lambda connection: drop_unused.drop_unused(
+            engine, connection, reservation.uuid, reservation.node_uuid,
+            engine.clock())):
         engine.announcer.notify(announce.DELETE, reservation,
                                 lifecycle.End.NODE_TAKEN)
 

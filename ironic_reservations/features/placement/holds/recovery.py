@@ -85,12 +85,9 @@ def recover_one(engine: Engine, hold: values.Hold) -> Recovered | None:
     """
     if hold.state is values.HoldState.ACTIVE or hold.deadline > engine.clock():
         return None
-
-    def take() -> values.Hold | None:
-        with engine.database.write() as connection:
-            return db_holds.change(connection, hold, engine.clock(),
-                                   deadline=hold_calls.deadline(engine))
-    ours = retry.until_committed(take)
+    ours = retry.write(engine, lambda connection: db_holds.change(
+        connection, hold, engine.clock(),
+        deadline=hold_calls.deadline(engine)))
     if ours is None:
         return None
     if ours.state is values.HoldState.RELEASING:
@@ -116,8 +113,5 @@ def release_forsaken(engine: Engine) -> int:
 
     :returns: the number of these holds.
     """
-    def attempt() -> int:
-        with engine.database.write() as connection:
-            return db_holds.release_forsaken(connection, engine.clock(),
-                                             _BATCH)
-    return retry.until_committed(attempt)
+    return retry.write(engine, lambda connection: db_holds.release_forsaken(
+        connection, engine.clock(), _BATCH))

@@ -38,12 +38,9 @@ def release(engine: Engine, owners: Collection[str]) -> bool:
     :raises DatabaseUnavailable: nothing was changed, or the holds will be
         released later.
     """
-    def attempt() -> None:
-        with engine.database.write() as connection:
-            db_holds.release(connection, owners, engine.clock(),
-                             hold_calls.deadline(engine))
     if owners:
-        retry.until_committed(attempt)
+        retry.write(engine, lambda connection: db_holds.release(
+            connection, owners, engine.clock(), hold_calls.deadline(engine)))
     return take_back(engine, owners)
 
 
@@ -55,13 +52,9 @@ def give_up(engine: Engine, held: values.Hold) -> bool:
     :raises DatabaseUnavailable: nothing was changed, or the hold will be
         released later.
     """
-    def attempt() -> values.Hold | None:
-        with engine.database.write() as connection:
-            return db_holds.change(
-                connection, held, engine.clock(),
-                state=values.HoldState.RELEASING,
-                deadline=hold_calls.deadline(engine))
-    marked = retry.until_committed(attempt)
+    marked = retry.write(engine, lambda connection: db_holds.change(
+        connection, held, engine.clock(), state=values.HoldState.RELEASING,
+        deadline=hold_calls.deadline(engine)))
     return marked is not None and take_back_one(engine, marked)
 
 

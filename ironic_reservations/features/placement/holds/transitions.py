@@ -42,14 +42,11 @@ def reactivate(engine: Engine, hold: values.Hold) -> values.Hold | None:
 def reactivate_all(engine: Engine, new: Collection[values.Hold]
                    ) -> list[values.Hold]:
     """Write that holds exist; return the holds with an unchanged row."""
-    def attempt() -> list[values.Hold]:
-        with engine.database.write() as connection:
-            changed = [db_holds.change(
-                connection, hold, engine.clock(), confirmed=True,
-                state=values.HoldState.ACTIVE, instance_uuid=None)
-                for hold in new]
-        return [hold for hold in changed if hold is not None]
-    return retry.until_committed(attempt)
+    changed = retry.write(engine, lambda connection: [
+        db_holds.change(connection, hold, engine.clock(), confirmed=True,
+                        state=values.HoldState.ACTIVE, instance_uuid=None)
+        for hold in new])
+    return [hold for hold in changed if hold is not None]
 
 
 def hand_over(engine: Engine, hold: values.Hold) -> bool:
@@ -61,17 +58,16 @@ def hand_over(engine: Engine, hold: values.Hold) -> bool:
     assert hold.instance_uuid is not None
     instance_uuid = hold.instance_uuid
 
-    def attempt() -> None:
-        with engine.database.write() as connection:
-            try:
-                db_holds.change(connection, hold, engine.clock(),
-                                confirmed=True, state=values.HoldState.ACTIVE,
-                                consumer_uuid=instance_uuid)
-            except db_exc.DBDuplicateEntry as exc:
-                # No conflict: it lasts until that hold is released.
-                raise _HasHold from exc
+    def write(connection: sa.Connection) -> None:
+        try:
+            db_holds.change(connection, hold, engine.clock(),
+                            confirmed=True, state=values.HoldState.ACTIVE,
+                            consumer_uuid=instance_uuid)
+        except db_exc.DBDuplicateEntry as exc:
+            # No conflict: it lasts until that hold is released.
+            raise _HasHold from exc
     try:
-        retry.until_committed(attempt)
+        retry.write(engine, write)
     except _HasHold:
         LOG.info('The instance %(instance)s has got the node %(node)s, and '
                  'its hold of another node has yet to be released',
@@ -88,13 +84,12 @@ def forget(engine: Engine, *gone: values.Hold,
 
     :param keep_promise: keep the promises that were made with the holds.
     """
-    def attempt() -> None:
-        with engine.database.write() as connection:
-            for hold in gone:
-                if db_holds.delete(connection, hold) and not keep_promise:
-                    end_promise(engine, connection, hold, engine.clock())
+    def delete(connection: sa.Connection) -> None:
+        for hold in gone:
+            if db_holds.delete(connection, hold) and not keep_promise:
+                end_promise(engine, connection, hold, engine.clock())
     if gone:
-        retry.until_committed(attempt)
+        retry.write(engine, delete)
 
 
 def end_promise(engine: Engine, connection: sa.Connection, hold: values.Hold,

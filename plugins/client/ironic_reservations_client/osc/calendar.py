@@ -27,15 +27,17 @@ from rich import live
 from rich import text
 
 from ironic_reservations_client import calendar
+from ironic_reservations_client import errors
 from ironic_reservations_client import resources
 from ironic_reservations_client.charts import calendar as calendar_chart
 from ironic_reservations_client.osc import options
 from ironic_reservations_client.osc import typed
 from ironic_reservations_client.osc import zone
 
-#: Errors that pass by themselves: the service, or the way to it, is down.
+#: Errors that pass by themselves: the service, or the way to it, is down, or a
+#: proxy answers in its place.
 _PASSES = (exc.ConnectionRefused, exc.InternalServerError, exc.BadGateway,
-           exc.ServiceUnavailable, exc.GatewayTimeout,
+           exc.ServiceUnavailable, exc.GatewayTimeout, errors.ForeignAnswer,
            ksa_exceptions.RetriableConnectionFailure,
            ksa_exceptions.UnknownConnectionError)
 

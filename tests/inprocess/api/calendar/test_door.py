@@ -43,8 +43,7 @@ class DoorTest(base.TestCase):
         (folder / 'vendor' / 'thing-1.2.3.min.js').write_text('1;' * 300)
         (folder / 'vendor' / 'LICENSE').write_text('MIT')
         (folder / 'secret.html').symlink_to('/etc/hostname')
-        self.useFixture(fixtures.MockPatchObject(
-            static_files.read, '__defaults__', (folder,)))
+        self.patch(static_files.read, '__defaults__', (folder,))
         return super().serve()
 
     def test_page_has_one_address(self) -> None:

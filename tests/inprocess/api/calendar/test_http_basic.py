@@ -16,7 +16,6 @@ import base64
 import contextlib
 import hashlib
 import json
-import pathlib
 from typing import Any
 from unittest import mock
 
@@ -40,14 +39,11 @@ OLGA = {'username': 'olga', 'password': 'secret:1'}
 class HttpBasicTest(base.TestCase):
     """The users in the file, and the duration of their sessions."""
 
-    strategy = 'http_basic'
-
     def serve(self) -> world.World:
-        self.users = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path, 'htpasswd')
-        self.write_users(olga='secret:1', ünal='päss', olga2='other')
-        self.options = {'http_basic_auth_user_file': str(self.users)}
-        return super().serve()
+        served = self.useFixture(on_its_own.WithUsers(
+            {'olga': 'secret:1', 'ünal': 'päss', 'olga2': 'other'}))
+        self.users = served.users
+        return served
 
     def write_users(self, **users: str) -> None:
         """Write the file of users."""
@@ -230,9 +226,8 @@ class HttpBasicTest(base.TestCase):
         """Otherwise the response time would reveal the users."""
         seen = []
         real = bcrypt.checkpw
-        self.useFixture(fixtures.MockPatchObject(
-            password_file.bcrypt, 'checkpw',
-            lambda *given: seen.append(given) or real(*given)))
+        self.patch(password_file.bcrypt, 'checkpw',
+                   lambda *given: seen.append(given) or real(*given))
         self.sign_in({'username': 'olga', 'password': 'wrong'})
         self.sign_in({'username': 'nobody', 'password': 'wrong'})
         self.assertEqual(2, len(seen))
@@ -278,8 +273,7 @@ class HttpBasicTest(base.TestCase):
 
     def test_other_credentials_do_not_count_here(self) -> None:
         """With the cookie, other credentials are ignored."""
-        basic = base64.b64encode(b'olga:secret:1').decode()
-        for headers in ({'authorization': f'Basic {basic}'},
+        for headers in (on_its_own.basic('olga', 'secret:1'),
                         {'x_user': 'olga'},
                         {'x_user': 'olga', 'x_identity_status': 'Confirmed'}):
             answer = self.browser.send('GET', base.LEASES, **headers)
@@ -463,16 +457,10 @@ class AttemptsTest(testtools.TestCase):
 class BehindProxyTest(base.TestCase):
     """The limits apply to the address that the proxy has seen."""
 
-    strategy = 'http_basic'
-    more: dict[str, list[str]] = {}
-
     def serve(self) -> world.World:
-        users = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'users')
-        users.write_text(on_its_own.passwords(olga='secret:1'))
-        self.options = {'http_basic_auth_user_file': str(users),
-                        'oslo_middleware__enable_proxy_headers_parsing': True,
-                        **self.more}
-        return super().serve()
+        return self.useFixture(on_its_own.WithUsers(
+            {'olga': 'secret:1'}, **self.options,
+            oslo_middleware__enable_proxy_headers_parsing=True))
 
     def _sign_in(self, password: str, **headers: str) -> int:
         return self.browser.send('POST', base.SESSION, {
@@ -542,10 +530,7 @@ class BehindProxyTest(base.TestCase):
 class BehindTwoProxiesTest(BehindProxyTest):
     """The limits apply to the last address that is no proxy."""
 
-    def serve(self) -> world.World:
-        self.more = {'api__trusted_proxies': ['10.0.0.0/24',
-                                               '2001:db8:ffff::5']}
-        return super().serve()
+    options = {'api__trusted_proxies': ['10.0.0.0/24', '2001:db8:ffff::5']}
 
     def test_chain_that_nobody_has_listed_is_one_client(self) -> None:
         """A listed proxy is none."""
