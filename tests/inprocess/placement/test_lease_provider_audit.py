@@ -16,6 +16,7 @@ import dataclasses
 
 import sqlalchemy as sa
 
+from ironic_reservations.clouds import placement
 from ironic_reservations.db import tables
 from ironic_reservations.engine import hosts
 from ironic_reservations.features.placement import sync as placement_sync
@@ -154,6 +155,30 @@ class TestFindings(TestCase):
                 **in_memory.ONE, 'total': total, 'reserved': reserved_}})
             self.assert_mended(Kind.RESERVATION_DIFFERS, host)
             self.assert_active(wanted)
+
+    def test_child_that_somebody_moved_to_another_host_is_found(self) -> None:
+        """Nova would start the servers of the lease on the other host."""
+        wanted, host, child = self.started_on()
+        name = f'reservations_{host}'
+        for parent in (self.host(), None):
+            with self.subTest(parent):
+                self.put_below(parent, child, name)
+                self.assertEqual([(Kind.RESERVATION_MISPLACED, host)],
+                                 self.found())
+                self.assertEqual({Kind.RESERVATION_MISPLACED: False},
+                                 self.repair())
+        self.put_below(host, child, name)
+        self.assertEqual([], self.found())
+        self.assert_active(wanted)
+
+    def put_below(self, parent: str | None, child: str, name: str) -> None:
+        """Move a provider in Placement, as its administrator can."""
+        answer = self.there.sender().request(
+            f'/resource_providers/{child}', 'PUT', authenticated=False,
+            json={'name': name, 'parent_provider_uuid': parent}, headers={
+                'X-Auth-Token': placement.ADMIN,
+                placement.VERSION_HEADER: 'placement 1.37'})
+        self.assertEqual(200, answer.status_code, answer.text)
 
     def test_leftovers_of_a_lease_that_is_over_are_taken_back(self) -> None:
         wanted = self.brought(self.started(2))

@@ -100,6 +100,31 @@ def compare(rows: Rows, offered: Mapping[str, Offered],
     return sorted(found)
 
 
+def misplaced(rows: Rows, parents: Mapping[str, str | None]
+              ) -> Iterator[Difference]:
+    """Return the lease providers that are not children of their hosts.
+
+    Nova's scheduler places the servers of a lease by the tree of providers, so
+    it would start them on another host, or on none.
+
+    :param parents: the parents of all providers.
+    """
+    for ident, counts in sorted(rows.counts.items()):
+        for host in sorted(counts):
+            child = names.child_of(host)
+            parent = parents.get(child, host)
+            if parent == host:
+                continue
+            yield Difference(
+                Kind.RESERVATION_MISPLACED, host, None,
+                f'The provider {child}, which offers the reservation {ident}, '
+                'is ' + (f'below the provider {parent}' if parent
+                         else 'not below any provider')
+                + '. "openstack --os-placement-api-version 1.37 resource '
+                f'provider set --name reservations_{host} --parent-provider '
+                f'{host} {child}" puts it back.', ident)
+
+
 def _of_host(rows: Rows, host: str, there: Offered) -> Iterator[Difference]:
     expected = rows.of_host(host)
     offers = there.offers or {}

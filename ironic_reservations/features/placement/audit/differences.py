@@ -41,6 +41,8 @@ class Kind(enum.StrEnum):
     RESERVATION_MISSING = 'reservation_missing'
     #: The inventory of a lease of instances has another size.
     RESERVATION_DIFFERS = 'reservation_differs'
+    #: The inventories of a host are below another provider.
+    RESERVATION_MISPLACED = 'reservation_misplaced'
     #: A lease that is over still has an inventory.
     RESERVATION_LEFTOVER = 'reservation_leftover'
     #: An active lease has no private flavor in Nova.

@@ -113,7 +113,9 @@ def find(engine: Engine, there: Mapping[str, placement.Provider],
         _, again = _compare(engine, read(engine), {
             each.node_uuid for each in found if each.node_uuid})
         found = [each for each in found if each in again]
-    return found, seen_now
+    moved = compare_lease_providers.misplaced(
+        rows, {one.uuid: one.parent for one in there.values()})
+    return [*found, *moved], seen_now
 
 
 def _compare(engine: Engine, rows: compare_lease_providers.Rows,

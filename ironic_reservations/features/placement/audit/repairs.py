@@ -35,6 +35,8 @@ Difference = differences.Difference
 Kind = differences.Kind
 
 _IN_WORK = lease_providers.IN_WORK
+#: The differences of lease reservations that only an operator can repair.
+_NOT_REPAIRED = (Kind.OVERALLOCATED, Kind.RESERVATION_MISPLACED)
 
 
 def repair(engine: Engine,
@@ -53,8 +55,8 @@ def repair(engine: Engine,
         its = [one for one in found if one.reservation_id == ident]
         why = _attempt(functools.partial(lease_providers.repair, engine,
                                          ident, its))
-        said.update({one: one.detail if one.kind is Kind.OVERALLOCATED
-                     else why for one in its})
+        said.update({one: one.detail if one.kind in _NOT_REPAIRED else why
+                     for one in its})
     return said
 
 
