@@ -49,7 +49,8 @@ _PLACE = operator.attrgetter('place')
 _OF_WINDOW = 'of_window_'
 _WINDOW = store.Rows(
     values.Window, tables.maintenance_windows, 'a maintenance window',
-    as_read=('id', 'updated_at'), changing=('ends_at', 'updated_at'))
+    as_read=('id', 'ends_at', 'updated_at'),
+    changing=('ends_at', 'updated_at'))
 
 
 def read(connection: sa.Connection, ids: Collection[str] | None = None
@@ -180,7 +181,8 @@ def write_end(connection: sa.Connection, window: values.Window,
     """Write a new end of a window that has not been ended.
 
     :param window: as it was read.
-    :raises Conflict: a request has ended it since.
+    :raises Conflict: a request has ended it since, or another process has
+        moved one of its nodes.
     """
     _WINDOW.update(connection, window, dataclasses.replace(
         window, ends_at=ends_at))

@@ -123,6 +123,29 @@ class TestDrained(windows.KeepTestCase):
         self.assert_window(leasing.at(6))
         self.assertEqual(self.told(self.made), self.shown())
 
+    def test_two_processes_that_move_its_nodes_agree_on_its_end(self) -> None:
+        """The window ended later than each of its nodes."""
+        find.end(self.engine, self.made.window.id)
+        (second,) = self.leasing.hosts()
+        longer = self.leasing.create(self.world.clock.elapsed() / 3600, 8)
+        self.work()
+        window = self.book(2, 4, self.node, second, drain=True).window
+        other = self.world.another_engine()
+
+        def meanwhile() -> None:
+            self.at(6 + 10 / 3600)
+            self.leasing.end(longer)
+            self.work()
+            drained.begin_earlier(other)
+        self.over(6 - 20 / 3600)
+        self.world.before_next_write(meanwhile)
+        drained.begin_earlier(self.engine)
+        drained.begin_earlier(self.engine)
+        moved = find.get(self.engine, window.id)
+        self.assertEqual(max(each.ends_at for each in moved.nodes),
+                         moved.ends_at)
+        self.assertGreater(leasing.at(10), moved.ends_at)
+
     def test_window_that_is_forgotten_meanwhile_ends_no_pass(self) -> None:
         """The process stood still for longer than windows are kept."""
         self.over(3)
