@@ -218,7 +218,7 @@ def serving(server: str, ironic_url: str | None = None,
         yield there.url, there.database
 
 
-def wait_for_answer(url: str, timeout: float = 60) -> None:
+def wait_for_answer(url: str, timeout: float = 240) -> None:
     """Wait until something answers 200."""
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
