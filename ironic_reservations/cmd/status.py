@@ -95,11 +95,12 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
         except errors.DatabaseUnavailable as exc:
             if isinstance(exc.__cause__, sqlite_file.NoFile):
                 return upgradecheck.Result(
-                    upgradecheck.Code.WARNING,
-                    f'There is no file {exc.__cause__.filename}. The service '
-                    'creates it when it starts. If the service runs, it has '
-                    'another file: run the check with its options and its '
-                    'environment.')
+                    upgradecheck.Code.FAILURE,
+                    'Run "ironic-reservations-dbsync upgrade" as the user of '
+                    'the service, or start it: there is no file '
+                    f'{exc.__cause__.filename} yet. If the service runs, it '
+                    'has another file: run the check with its options and '
+                    'its environment.')
             return upgradecheck.Result(
                 upgradecheck.Code.FAILURE,
                 f'The database cannot be used: {causes.of(exc)}')

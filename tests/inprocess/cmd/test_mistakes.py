@@ -195,7 +195,7 @@ class MistakesTest(InstalledTestCase):
         """The file belonged to root, so that the service did not start."""
         (self.folder / 'reservations.sqlite').unlink()
         before = sorted(self.folder.iterdir())
-        self.found('Database schema', _WARNING, 'The service creates it')
+        self.found('Database schema', _FAILURE, 'as the user of the service')
         self.assertEqual(['Database schema'], list(self.check()))
         self.assertEqual((0, 'empty\n'),
                          self.run_command(dbsync.main, 'version'))
