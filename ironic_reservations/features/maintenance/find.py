@@ -45,8 +45,8 @@ def get(engine: Engine, ident: str) -> values.Window:
         found = db_maintenance.read(connection, (ident,))
     if not found:
         raise errors.MaintenanceNotFound(
-            f'There is no maintenance window {ascii(ident)[:80]}. "GET '
-            '/v1/maintenances" lists the windows.')
+            f'There is no maintenance window {ascii(ident)[:80]}. '
+            '"GET /v1/maintenances" lists the windows.')
     return found[0]
 
 

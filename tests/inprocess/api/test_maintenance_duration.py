@@ -68,7 +68,7 @@ class TestMaintenanceDuration(asking.AskingCase):
                   'duration': 2 ** 31 - 1}, 'the last possible year is 9000'),
                 ({'starts_at': '9999-06-01T00:00:00+00:00',
                   'duration': 2 ** 31 - 1}, 'the last possible year is 9000'),
-                ({'duration': 0}, 'above 0')):
+                ({'duration': 0}, 'seconds from 1')):
             self.assertIn(text, self.book(400, **body)['errors'][0]['detail'],
                           body)
         self.assertIn('duration', self.book(

@@ -119,6 +119,8 @@ class TestCalendars(timelines.TestCase):
         seen = [self.calendars.look(process, 'ours')['classes']
                 for process in self.processes]
         self.assertNotEqual(*seen)
+        # NOTE: by then, both have drawn it as late.
+        self.world.clock.now = leasing.at(1)
 
     def test_reservations_beside_leases(self):
         """They have no lease, and end when nobody comes for them."""
