@@ -57,7 +57,7 @@ _DRIVERS = {'postgresql': 'postgresql+psycopg2 or postgresql+psycopg',
 
 def _check(check: Callable[[cfg.ConfigOpts], upgradecheck.Result]
            ) -> Callable[[Checks], upgradecheck.Result]:
-    return _always(lambda checks: check(checks._conf))
+    return lambda checks: check(checks._conf)
 
 
 def _always(check: Callable[[Checks], upgradecheck.Result]
@@ -227,15 +227,15 @@ class Checks(upgradecheck.UpgradeCommands):  # type: ignore[misc]
         return upgradecheck.Result(upgradecheck.Code.WARNING,
                                    ' '.join(sentences))
 
-    _upgrade_checks = (('Environment variables', _always(_environment)),
-                       ('Database schema', _always(_schema)),
-                       ('Database file', _always(_database_file)),
-                       ('Database driver', _always(_database_driver)),
-                       ('Database pooler', _always(_pooler)),
-                       ('Policy file format', _always(_policy_file)),
-                       ('Ironic API', _always(_ironic_api)),
-                       *((name, _check(check))
-                         for name, check in mistakes.ALL))
+    _upgrade_checks = tuple((name, _always(check)) for name, check in (
+        ('Environment variables', _environment),
+        ('Database schema', _schema),
+        ('Database file', _database_file),
+        ('Database driver', _database_driver),
+        ('Database pooler', _pooler),
+        ('Policy file format', _policy_file),
+        ('Ironic API', _ironic_api),
+        *((name, _check(check)) for name, check in mistakes.ALL)))
 
 
 def main(argv: list[str] | None = None) -> int:
