@@ -35,7 +35,6 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.db import tables
-from ironic_reservations.engine import commit
 from ironic_reservations.engine import earlier
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import mirror
@@ -184,7 +183,7 @@ class Leasing:
         """
         now = self.world.clock()
         with self.engine.database.write() as connection:
-            commit.commit(connection, seen.read(connection, [node_uuid]), now)
+            seen.advance(connection, seen.read(connection, [node_uuid]), now)
             db_reservations.insert(connection, node_reservation.Reservation(
                 world.new_uuid(), node_uuid, world.new_uuid(), now, None,
                 at(until)))
@@ -352,7 +351,7 @@ class Leasing:
         there = [booking for booking in lease.bookings
                  if booking.state is before]
         with self.engine.database.write() as connection:
-            commit.commit(connection, seen.read_again(connection, there), now)
+            seen.advance(connection, seen.read_again(connection, there), now)
             db_bookings.update_state(connection, there, after, now)
             assert db_leases.update(connection, lease, dataclasses.replace(
                 lease, status=status, updated_at=now), now)
@@ -365,7 +364,7 @@ class Leasing:
             if not ending:
                 continue
             with self.engine.database.write() as connection:
-                commit.commit(connection,
+                seen.advance(connection,
                               seen.read_again(connection, ending),
                               self.world.clock())
                 db_bookings.delete(connection, ending)

@@ -13,7 +13,7 @@
 """Rows of ``reservations`` that promise a node to a lease.
 
 A caller that writes such rows has raised the generations of their nodes in the
-same transaction (:mod:`~ironic_reservations.engine.commit`), and passes the
+same transaction (:mod:`~ironic_reservations.engine.seen`), and passes the
 bookings as they were read. If a row has changed since, nothing is written:
 :class:`~ironic_reservations.db.connection.Conflict` is raised, and the
 transaction has to be rolled back.

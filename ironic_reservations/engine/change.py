@@ -48,12 +48,12 @@ from ironic_reservations.db import histories as db_histories
 from ironic_reservations.db import lease_flags as db_lease_flags
 from ironic_reservations.db import node_windows as db_windows
 from ironic_reservations.engine import announce
-from ironic_reservations.engine import commit as generations
 from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature as feature_module
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import rows
+from ironic_reservations.engine import seen as seen_module
 from ironic_reservations.engine import snapshots
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_reservation
@@ -511,8 +511,8 @@ def commit(engine: Engine, change: Change) -> None:
                 db_claims.lock_projects(connection, kind, {
                     project for each, project in change.locks
                     if each == kind}, now)
-            generations.commit(connection, difference.seen, now,
-                               change.let_through, change.id)
+            seen_module.advance(connection, difference.seen, now,
+                                change.let_through, change.id)
             if difference.homes:
                 db_bookings.move(connection, difference.homes, now)
             if difference.lost:

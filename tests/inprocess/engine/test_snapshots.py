@@ -28,7 +28,6 @@ from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import node_sums
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import tables
-from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine import sweep
@@ -209,7 +208,7 @@ class TestOthers(_TestCase):
         self.snapshot()
         with self.engine.database.write() as connection:
             token = world.new_uuid()
-            commit.commit(connection, seen.read(connection, [node]),
+            seen.advance(connection, seen.read(connection, [node]),
                           self.world.clock())
             db_in_flight.insert(connection, node, token, None, None,
                                self.world.clock())
