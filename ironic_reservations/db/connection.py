@@ -32,7 +32,6 @@ import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.db import driver_errors
-from ironic_reservations.db import full_disk
 from ironic_reservations.db import kept_connections
 from ironic_reservations.db import postgresql
 from ironic_reservations.db import server_identity
@@ -244,7 +243,7 @@ def _commit(connection: sa.Connection,
         # an error while returning it would hide this one.
         connection.invalidate()
         if (not isinstance(exc, Exception) or _in_the_way(exc)
-                or full_disk.refused_commit(driver_errors.of(exc))):
+                or driver_errors.refused_commit(driver_errors.of(exc))):
             raise
         LOG.exception('The outcome of a COMMIT is not known: the connection '
                       'to the database of the reservations was lost')
@@ -275,7 +274,7 @@ def translated() -> Iterator[None]:
                 'The tables of the database of the reservations are missing '
                 'or out of date. Run "ironic-reservations-dbsync upgrade" and '
                 'try again.') from exc
-        if full_disk.is_full(driver_errors.of(exc)):
+        if driver_errors.is_of_full_disk(driver_errors.of(exc)):
             LOG.error('The disk of the database of the reservations is full: '
                       '%s', exc)
             raise errors.DatabaseUnavailable(
