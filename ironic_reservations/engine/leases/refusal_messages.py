@@ -573,9 +573,9 @@ def name_blockers(engine: Engine, refused: errors.LeaseRefused
     for each in own:
         # The lease may have ended meanwhile.
         if each['reservation_id'] in named:
-            name = named[each['reservation_id']]
-            each['lease_id'], each['lease_name'] = name.lease_id, name.name
-            users[name.lease_id] = name.user_id
+            lease = named[each['reservation_id']]
+            each['lease_id'], each['lease_name'] = lease.id, lease.name
+            users[lease.id] = lease.user_id
     return users
 
 
