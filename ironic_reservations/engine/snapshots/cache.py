@@ -376,12 +376,9 @@ class SnapshotCache:
             sums = read.buckets
             buckets = {bucket for bucket in sums.keys() | before.keys()
                        if sums.get(bucket) != before.get(bucket)}
-            versions: dict[str, node_versions.Version] = {}
-            if buckets:
-                versions = {uuid: node_versions.Version(*version)
-                            for uuid, version in node_sums.read_versions(
-                                connection, buckets if before and len(buckets)
-                                <= rows.FEW else None).items()}
+            versions = {} if not buckets else node_sums.read_versions(
+                connection,
+                buckets if before and len(buckets) <= rows.FEW else None)
             with self._lock:
                 if self._versions.went_back(versions):
                     raise _OtherHistoryError

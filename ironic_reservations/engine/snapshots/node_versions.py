@@ -27,31 +27,12 @@ from ironic_reservations.engine.snapshots import seen_changes
 Sums = Mapping[int, tuple[int, int, int]]
 
 
-@dataclasses.dataclass(frozen=True)
-class Version:
-    """The version of a node, by which a change is found.
-
-    :ivar id: the id of the row of the node.
-    :ivar generation: the generation of the bookings of the node.
-    :ivar revision: the revision of the state of the node in Ironic.
-    """
-
-    id: int
-    generation: int
-    revision: int
-
-    @property
-    def bucket(self) -> int:
-        """The number of the bucket in which the node is summed up."""
-        return node_sums.bucket_of(self.id)
-
-
 class Versions:
     """The versions of the nodes that are known, and their sums."""
 
     def __init__(self) -> None:
         self._sums: dict[int, tuple[int, int, int]] = {}
-        self._versions: dict[str, Version] = {}
+        self._versions: dict[str, node_sums.Version] = {}
         #: The nodes of commits here since the last reading began.
         self._own: set[str] = set()
 
@@ -96,7 +77,7 @@ class Versions:
                 count, ids, total + generation - version.generation)
             self._own.add(uuid)
 
-    def went_back(self, read: Mapping[str, Version]) -> bool:
+    def went_back(self, read: Mapping[str, node_sums.Version]) -> bool:
         """Return whether the version read of a node is older than ours."""
         return any(
             known.id == version.id and (
@@ -107,7 +88,7 @@ class Versions:
             if (known := self._versions.get(uuid)) is not None)
 
     def changed(self, buckets: Set[int],
-                read: Mapping[str, Version]) -> set[str]:
+                read: Mapping[str, node_sums.Version]) -> set[str]:
         """Return the nodes that are missing or have changed.
 
         :param buckets: the buckets whose sums differ.
@@ -123,7 +104,7 @@ class Versions:
         return changed
 
     def put(self, changed: Iterable[str], buckets: Set[int],
-            read: Mapping[str, Version], sums: Sums) -> set[str]:
+            read: Mapping[str, node_sums.Version], sums: Sums) -> set[str]:
         """Add versions that were read, and return the nodes that have them.
 
         A node that this process has committed meanwhile is newer, and is kept.
@@ -146,7 +127,8 @@ class Versions:
                 del self._sums[bucket]
         return older
 
-    def _is_newer(self, uuid: str, read: Mapping[str, Version]) -> bool:
+    def _is_newer(self, uuid: str,
+                  read: Mapping[str, node_sums.Version]) -> bool:
         """Return whether this process committed a node after it was read."""
         version = read.get(uuid)
         return (version is not None and uuid in self._own
