@@ -86,7 +86,6 @@ from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.snapshots import node_versions
 from ironic_reservations.engine.snapshots import readings
 from ironic_reservations.engine.snapshots import rows
-from ironic_reservations.engine.snapshots import seen_changes
 from ironic_reservations.engine.snapshots import working_copy
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
@@ -149,7 +148,7 @@ class SnapshotCache:
     def _forget(self) -> None:
         self._forgotten += 1
         self._versions = node_versions.Versions()
-        self._changes = seen_changes.SeenChanges()
+        self._changes = node_versions.SeenChanges()
         self._copy = working_copy.WorkingCopy(self._conf, feature.first(
             each.narrow(self._conf) for each in self._features))
         #: When all nodes were compared.
@@ -172,7 +171,7 @@ class SnapshotCache:
         """
         if self._pid != os.getpid():
             self._begin_process()
-        newer: list[seen_changes.Change] = []
+        newer: list[node_versions.Change] = []
         if not compared:
             with self._lock:
                 compared = self._is_due()
@@ -311,7 +310,7 @@ class SnapshotCache:
             and clock_module.elapsed() - self._compared > _COMPARED)
 
     def _newer(self, database: db_connection.Database
-               ) -> list[seen_changes.Change]:
+               ) -> list[node_versions.Change]:
         """Return the changes that have not been read."""
         with self._lock:
             since, missing = self._changes.last, list(self._changes.missing)

@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from ironic_reservations.db import tables
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.snapshots import cache
-from ironic_reservations.engine.snapshots import seen_changes
+from ironic_reservations.engine.snapshots import node_versions
 from tests import servers
 from tests.inprocess.engine import timelines
 
@@ -102,7 +102,7 @@ class TestSnapshots(timelines.TestCase):
             self.assertEqual(2, len(self.numbers()) - len(known))
             now = {**before, **here.raised(), **there.raised()}
             self.assertEqual(now, generations(False))
-            with mock.patch.object(seen_changes, '_OPEN', 0), (
+            with mock.patch.object(node_versions, '_OPEN', 0), (
                     contextlib.ExitStack()) as early:
                 # NOTE: one that was open for longer than is remembered.
                 late = early.enter_context(database.write())
