@@ -201,14 +201,18 @@ class Leasing:
                allowed: limits.Limits | None = None,
                **more: Any) -> leases.Lease:
         """Make a lease."""
-        return lease_create.create(self.engine, ask(start, end, *wishes,
-                                                    **more), dry_run, allowed)
+        asked = ask(start, end, *wishes, **more)
+        if dry_run:
+            return lease_create.rehearse(self.engine, asked, allowed).lease
+        return lease_create.create(self.engine, asked, allowed)
 
     def post(self, offer: dict[str, Any],
              dry_run: bool = False) -> leases.Lease:
         """Make the lease of a counter-offer, which is posted as it is."""
-        return lease_create.create(
-            self.engine, posted(offer, self.world.clock()), dry_run)
+        asked = posted(offer, self.world.clock())
+        if dry_run:
+            return lease_create.rehearse(self.engine, asked).lease
+        return lease_create.create(self.engine, asked)
 
     def started(self, start: float | None, end: float, *wishes:
                 leases.LeaseReservationRequest, **more: Any) -> leases.Lease:

@@ -45,14 +45,12 @@ _Made = tuple[leases.Lease, change.Change | None]
 
 
 def create(engine: Engine, request: leases.LeaseRequest,
-           dry_run: bool = False,
            allowed: limits.Limits | None = None) -> leases.Lease:
     """Make a lease, or raise the reasons and the offers.
 
     The lease is planned together with all leases that have not started, which
     make room for it if they can.
 
-    :param dry_run: whether to plan and answer without creating the lease.
     :param allowed: the limits of the caller; ``None``: those of a project.
     :raises InvalidValue: the request makes no sense.
     :raises LeaseLimit: the request exceeds a limit of the operator.
@@ -65,7 +63,7 @@ def create(engine: Engine, request: leases.LeaseRequest,
     :raises Contention: other requests changed the hosts at each attempt.
     :raises OutcomeUnknown: the lease may or may not have been made.
     """
-    return _create(engine, request, dry_run, allowed)[0]
+    return _create(engine, request, False, allowed)[0]
 
 
 def rehearse(engine: Engine, request: leases.LeaseRequest,

@@ -82,7 +82,7 @@ class LeasesController(rest.Controller):
             if call.query.dry_run:
                 return self._rehearsed(call, lease_create.rehearse(
                     self._engine, request, allowed))
-            made = lease_create.create(self._engine, request, allowed=allowed)
+            made = lease_create.create(self._engine, request, allowed)
         base = url.root(call.environ, self._engine.conf)
         with retry.committed():
             return self._answer(call, made, 201,
@@ -161,9 +161,8 @@ class LeasesController(rest.Controller):
                 return self._rehearsed(call, lease_change.rehearse(
                     self._engine, found.id, change, allowed, found))
             changed = lease_change.change(
-                self._engine, found.id, change, allowed=allowed,
-                key=_change_key(call, self._engine, found.id),
-                permitted=found)
+                self._engine, found.id, change, allowed,
+                _change_key(call, self._engine, found.id), found)
         with retry.committed():
             return self._answer(call, changed)
 
