@@ -373,7 +373,7 @@ class Leasing:
                               self.world.clock())
                 db_bookings.delete(connection, ending)
                 if lease.status is leases.LeaseStatus.DELETING:
-                    assert db_leases.delete(connection, lease)
+                    assert db_leases.delete_many(connection, [lease])
                 elif lease.status is leases.LeaseStatus.TERMINATING:
                     assert db_leases.update(
                         connection, lease, dataclasses.replace(

@@ -399,14 +399,6 @@ def read_of_reservations(connection: sa.Connection,
     return read(connection, set(ids))
 
 
-def delete(connection: sa.Connection, lease: leases.Lease) -> bool:
-    """Delete a lease without bookings.
-
-    :returns: ``False`` if another process has changed it since.
-    """
-    return delete_many(connection, [lease])
-
-
 def delete_many(connection: sa.Connection,
                 gone: Collection[leases.Lease]) -> bool:
     """Delete leases without bookings, all or none.

@@ -95,8 +95,9 @@ def write_lease(connection: sa.Connection, before: leases.Lease | None,
     if after is not None and _without_bookings(after) == (
             _without_bookings(before)):
         return None
-    generation = (int(db_leases.delete(connection, before)) if after is None
-                  else db_leases.update(connection, before, after, due_at))
+    generation = (db_leases.delete_many(connection, [before])
+                  if after is None else
+                  db_leases.update(connection, before, after, due_at))
     if not generation:
         raise db_connection.Conflict('the lease has changed meanwhile')
     return generation

@@ -127,9 +127,7 @@ class _Request:
             raise errors.InvalidValue(
                 'The lease has no reservations. Send at least one.')
         for requested in request.reservations:
-            request_checks.check_amounts(requested.least, requested.most,
-                                         requested.resource_type,
-                                         requested.instances)
+            request_checks.check_amounts(requested)
         self._requirements = [*map(request_checks.requirement_of,
                                    request.reservations)]
         request_checks.check_comparisons(self._requirements)

@@ -29,6 +29,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import offers
+from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.model import count_text
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instants
@@ -48,8 +49,6 @@ HOSTS_ARE_CLOSED = 'hosts_are_closed'
 #: How many blockers an answer lists.
 _TOLD = 20
 _MOVABLE = 'leases that have not started'
-#: A reservation as it is requested, or with its new terms.
-_Wanted = leases.LeaseReservationRequest | leases.LeaseReservation
 _HOW_TO_OPEN = (
     'No node is open to leases, so none can be granted. The operator opens '
     'nodes with "baremetal reservation host import", or all of them with '
@@ -279,8 +278,8 @@ def _reason(snapshot: snapshots.Snapshot, project_id: str | None, place: int,
     return told
 
 
-def _why(snapshot: snapshots.Snapshot, subject: str, wanted: _Wanted,
-         refused: plans.Refusal,
+def _why(snapshot: snapshots.Snapshot, subject: str,
+         wanted: request_checks.Asked, refused: plans.Refusal,
          at: datetime.datetime | None) -> tuple[str, str]:
     demand = refused.demand
     count = demand.eligible.bit_count()
@@ -351,7 +350,7 @@ def _hosts(demand: bookings.Demand, count: int) -> str:
         lease_demands.MORE) else 'host')
 
 
-def _fewer_at(snapshot: snapshots.Snapshot, wanted: _Wanted,
+def _fewer_at(snapshot: snapshots.Snapshot, wanted: request_checks.Asked,
               refused: plans.Refusal, missing: int,
               at: datetime.datetime | None) -> str:
     """Return sentences on an instant at which more hosts are missing.
@@ -471,7 +470,7 @@ def _lacking(snapshot: snapshots.Snapshot,
                   for spell in each.spells[:_TOLD]]}
 
 
-def _sized(wanted: _Wanted) -> str:
+def _sized(wanted: request_checks.Asked) -> str:
     if wanted.instances is None:
         return ''
     if wanted.instances.request is not None:
@@ -494,7 +493,8 @@ def _asked(flavor: flavors.Request) -> str:
                if traits else '') + '.')
 
 
-def _in_shares(snapshot: snapshots.Snapshot, wanted: _Wanted) -> str:
+def _in_shares(snapshot: snapshots.Snapshot,
+               wanted: request_checks.Asked) -> str:
     count = snapshot.timeline.compute.bit_count()
     if wanted.instances is not None or not count:
         return ''

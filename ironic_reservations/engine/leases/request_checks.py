@@ -31,9 +31,13 @@ _TURNING = (leases.LeaseStatus.STARTING, leases.LeaseStatus.TERMINATING,
             leases.LeaseStatus.DELETING)
 
 
-#: The size of each instance, where instances are asked for.
-Instances = (instance_reservations.InstanceRequest
-             | instance_reservations.InstanceReservation | None)
+#: The size of each instance.
+_Sized = (instance_reservations.InstanceRequest
+          | instance_reservations.InstanceReservation)
+#: The same, where instances are asked for.
+Instances = _Sized | None
+#: A reservation as it is requested, or with its new terms.
+Asked = leases.LeaseReservation | leases.LeaseReservationRequest
 
 
 def requirement(hypervisor_properties: str, resource_properties: str,
@@ -52,9 +56,7 @@ def requirement(hypervisor_properties: str, resource_properties: str,
         raise errors.InvalidValue(str(exc)) from exc
 
 
-def requirement_of(asked: leases.LeaseReservation
-                   | leases.LeaseReservationRequest
-                   ) -> requirements.Requirement:
+def requirement_of(asked: Asked) -> requirements.Requirement:
     """Return the requirement that the hosts of a reservation have to meet.
 
     :raises InvalidValue: the properties cannot be read.
@@ -215,13 +217,14 @@ def before_end(conf: cfg.ConfigOpts, begin: datetime.datetime,
     return asked
 
 
-def check_amounts(least: int, most: int, kind: str,
-                  instances: Instances = None) -> None:
+def check_amounts(asked: Asked) -> None:
     """Check the amounts and the kind of a requested reservation.
 
     :raises InvalidValue: the amounts contradict each other, or are out of
         bounds.
     """
+    least, most, kind = asked.least, asked.most, asked.resource_type
+    instances = asked.instances
     if kind not in (leases.PHYSICAL_HOST, *instance_reservations.KINDS):
         raise errors.InvalidValue(
             f'The resource_type {kind!r} is not supported. Use '
@@ -240,9 +243,7 @@ def check_amounts(least: int, most: int, kind: str,
             '1 <= min <= max.')
 
 
-def _check_instances(least: int, most: int, instances: (
-        instance_reservations.InstanceRequest
-        | instance_reservations.InstanceReservation)) -> None:
+def _check_instances(least: int, most: int, instances: _Sized) -> None:
     if not 1 <= least == most:
         raise errors.InvalidValue(
             f'A reservation has from {least} to {most} instances. Send one '

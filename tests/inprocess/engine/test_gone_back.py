@@ -135,7 +135,7 @@ class TestGoneBack(timelines.TestCase):
             self.assertFalse(db_leases.update(
                 connection, lost, dataclasses.replace(lost, name='late'),
                 None))
-            self.assertFalse(db_leases.delete(connection, lost))
+            self.assertFalse(db_leases.delete_many(connection, [lost]))
         self.assertEqual('kept', self.leasing.reload(lease).name)
 
     def test_hold_of_the_lost_history_is_not_overwritten(self):
