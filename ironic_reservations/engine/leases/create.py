@@ -29,7 +29,6 @@ from ironic_reservations.engine import difference
 from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.leases import admission
-from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import flavors as lease_flavors
 from ironic_reservations.engine.leases import ladder
@@ -171,7 +170,7 @@ class _Request:
         making = change.Change(
             now, changes, [change.Write(None, lease), *room.writes],
             room.snapshot, lease.id, [self._allowed, self._known])
-        making.wrong_from(*lease_dates.begun_from(lease, now))
+        making.wrong_from(*request_checks.begun_from(lease, now))
         return change.Planned((lease, making), making)
 
     def check_unserved(self, refusal: errors.ReservationError) -> None:

@@ -23,7 +23,6 @@ from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
-from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.engine.leases.replan import pending as replan_pending
@@ -97,9 +96,9 @@ def change_of(before: leases.Lease, after: leases.Lease,
     planned = change.Change(now, writes=[change.Write(
         before, after, cause, request_checks.due(after, now))],
         subject=before.id)
-    planned.wrong_from(*lease_dates.passed_from(before, after, now))
+    planned.wrong_from(*request_checks.passed_from(before, after, now))
     if after.start != before.start:
-        planned.wrong_from(*lease_dates.begun_from(after, now))
+        planned.wrong_from(*request_checks.begun_from(after, now))
     if replanned is not None:
         planned.difference = replanned.difference
         planned.snapshot = replanned.snapshot
