@@ -209,7 +209,7 @@ class TestHosts(timelines.TestCase):
         self.assertEqual({(node, one.id)}, told(lease_id=one.id))
         self.assertEqual({(other, two.id)}, told(reservation_id=key))
         self.assertEqual({(node, one.id)}, told(
-            host_id=self.leasing.host_id(node)))
+            host=hosts.find(self.engine, node)))
 
     def test_private_properties_are_the_operators_alone(self):
         """Hidden from others, until they are shown again."""
