@@ -120,10 +120,18 @@ def of_open_dates(snapshot: snapshots.Snapshot, project_id: str | None,
             'duration': int((lease.end - lease.start).total_seconds())},
         'detail': 'It can be planned in a window that ends at '
                   f'{time_text.moment(later)}.'}]
-    return _with_offers(
-        f'No start from {time_text.moment(starts[0])} until '
-        f'{time_text.moment(starts[1])} was found. For the first '
-        f"of them: {reason['detail']}", reason, made)
+    return _with_offers(no_start(*starts, reason['detail']), reason, made)
+
+
+def no_start(first: datetime.datetime, last: datetime.datetime,
+             why: str) -> str:
+    """Return the sentences for a range of starts without a possible one.
+
+    :param why: the reason at the first of them.
+    """
+    return (f'No start from {time_text.moment(first)} until '
+            f'{time_text.moment(last)} was found. For the first of them: '
+            f'{why}')
 
 
 def _unchanged(reason: dict[str, Any], latest: datetime.datetime | None,
