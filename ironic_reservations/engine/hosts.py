@@ -357,8 +357,9 @@ def set_private(engine: Engine, name: str, private: bool) -> Property:
     with engine.database.write() as connection:
         db_hosts.update_private(connection, name, private, now)
         found = db_hosts.read_properties(connection, name)
-    if not found:
-        raise errors.PropertyNotFound(
-            f'No host has a capability {name!r}. "GET '
-            '/v1/os-hosts/properties" lists the capabilities.')
+        # The row of a capability stays when no host has it any more.
+        if not found:
+            raise errors.PropertyNotFound(
+                f'No host has a capability {name!r}. "GET '
+                '/v1/os-hosts/properties" lists the capabilities.')
     return found[0]

@@ -226,6 +226,17 @@ class TestHosts(timelines.TestCase):
         self.assertRaises(errors.PropertyNotFound, hosts.set_private,
                           self.engine, 'floor', True)
 
+    def test_property_that_no_host_has_any_more_stays_as_it_is(self):
+        """A refused request changes nothing."""
+        _, ident = self.host()
+        hosts.change(self.engine, ident, {'rack': 'a'})
+        hosts.change(self.engine, ident, {'rack': None})
+        self.assertRaises(errors.PropertyNotFound, hosts.set_private,
+                          self.engine, 'rack', True)
+        hosts.change(self.engine, ident, {'rack': 'b'})
+        self.assertEqual(['rack'], [each.name for each in hosts.properties(
+            self.engine, with_private=False)])
+
     def test_pages_of_hosts_follow_each_other(self):
         """In the order of their ids."""
         self.leasing.hosts(5)
