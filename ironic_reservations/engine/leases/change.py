@@ -198,7 +198,6 @@ class _Request:
         project = ceiling.of_project(engine, allowed, before.project_id,
                                        now, before.id)
         compared = self._ladder.is_compared()
-        until = project.latest_end(before, after.end)
         window = _window(after, changes, allowed, now)
         first, last = (after.start, after.start) if window is None else (
             window.first, window.last)
@@ -207,7 +206,7 @@ class _Request:
                  ) -> lease_replan.Replanned | errors.LeaseRefused:
             try:
                 return lease_replan.replan(
-                    engine, before, after, changes, now, until, project,
+                    engine, before, after, changes, now, project,
                     compared or terms.others is not None, allowed, window,
                     terms.others)
             except errors.LeaseRefused as exc:

@@ -44,8 +44,7 @@ def started(lease: leases.Lease, now: datetime.datetime) -> bool:
 
 def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
            changes: leases.LeaseChange, now: datetime.datetime,
-           until: datetime.datetime, project: ceiling.Ceiling,
-           compared: bool = True,
+           project: ceiling.Ceiling, compared: bool = True,
            allowed: limits.Limits = limits.NONE,
            window: Window | None = None,
            others: ladder.Others | None = None) -> Replanned:
@@ -53,7 +52,6 @@ def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
 
     :param before: the lease as it was read.
     :param after: the lease with its new terms and its present bookings.
-    :param until: the latest end that may be offered.
     :param project: the usage of its project without the lease.
     :param compared: whether the snapshot must have been compared with all
         nodes in the database, and not only with the recorded changes.
@@ -73,8 +71,7 @@ def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
     try:
         _check_unmoved(snapshot, before)
         task = task_module.Task(engine, snapshot, before, after, changes,
-                                wanted, until, project, allowed, window,
-                                others)
+                                wanted, project, allowed, window, others)
         return (replan_started.plan(task) if started(before, now)
                 else replan_pending.plan(task))
     except errors.ReservationError:
@@ -123,8 +120,7 @@ def earliest(engine: Engine, before: leases.Lease, first: datetime.datetime,
     snapshot = engine.snapshot(now, wanted.values())
     _check_unmoved(snapshot, before)
     task = task_module.Task(engine, snapshot, before, before,
-                            leases.LeaseChange(), wanted, before.end,
-                            project, limits.NONE)
+                            leases.LeaseChange(), wanted, project)
     return replan_pending.earliest(task, max(first, now), permits)
 
 
