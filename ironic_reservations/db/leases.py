@@ -348,11 +348,9 @@ def write(connection: sa.Connection, before: leases.Lease | None,
     :raises Conflict: the lease or one of its bookings has changed since.
     """
     if before is None:
-        if after is not None:
-            insert(connection, after, due_at or after.start,
-                   *key or (None, None))
-            db_bookings.insert_many(connection, after.bookings, after.user_id,
-                                    now)
+        assert after is not None
+        insert(connection, after, due_at or after.start, *key or (None, None))
+        db_bookings.insert_many(connection, after.bookings, after.user_id, now)
         return None
     db_bookings.write(connection, before.bookings, () if after is None
                       else after.bookings, before.user_id, now)

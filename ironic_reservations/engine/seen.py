@@ -163,8 +163,7 @@ def advance(connection: sa.Connection, seen: Seen, now: datetime.datetime,
             # If two transactions add the same node, its unique uuid lets one
             # of them through.
             if not db_nodes.insert_node(connection, node, now, token):
-                if db_histories.is_elsewhere(connection):
-                    raise _elsewhere()
+                _check_server(connection)
                 raise errors.Contention(
                     f'Node {uuid} is new in this database, which has lost its '
                     'last changes a moment ago. A request of before may be on '
@@ -172,13 +171,15 @@ def advance(connection: sa.Connection, seen: Seen, now: datetime.datetime,
                     'some minutes.')
         elif not db_nodes.advance(connection, uuid, seen.generations[uuid],
                                   raised[uuid], node, now, token):
-            raise _overtaken(
-                connection, f'node {uuid} is no longer at generation '
+            _check_server(connection)
+            raise db_connection.Conflict(
+                f'node {uuid} is no longer at generation '
                 f'{seen.generations[uuid]}')
     if not db_nodes.advance_all(connection, {
             uuid: generation for uuid, generation in seen.generations.items()
             if uuid not in seen.fresh}, seen.step, let_through):
-        raise _overtaken(connection, 'a node has changed meanwhile')
+        _check_server(connection)
+        raise db_connection.Conflict('a node has changed meanwhile')
     # A new owner raises no generation.  This transaction has locked the rows,
     # so the owners that are read here stay until it ends.
     owners = {uuid: owner for uuid, owner in seen.owners.items()
@@ -191,12 +192,11 @@ def advance(connection: sa.Connection, seen: Seen, now: datetime.datetime,
         if generation}, change_id)
 
 
-def _overtaken(connection: sa.Connection, why: str) -> db_connection.Conflict:
+def _check_server(connection: sa.Connection) -> None:
+    """Check that the server of the database is the same as before.
+
+    :raises Elsewhere: it is another one.
+    """
     if db_histories.is_elsewhere(connection):
-        return _elsewhere()
-    return db_connection.Conflict(why)
-
-
-def _elsewhere() -> db_histories.Elsewhere:
-    return db_histories.Elsewhere('the server of the database is another one '
-                                  'than before')
+        raise db_histories.Elsewhere('the server of the database is another '
+                                     'one than before')
