@@ -138,15 +138,13 @@ def _related(of_nodes: bool, by_uuid: bool) -> sa.SelectBase:
 
 
 def insert(connection: sa.Connection,
-           reservation: node_reservation.Reservation
-           ) -> node_reservation.Reservation:
-    """Write a new reservation.
+           reservation: node_reservation.Reservation) -> int:
+    """Write a new reservation, and return the id of its row.
 
     :raises oslo_db.exception.DBDuplicateEntry: the uuid, the node or the
         instance already has a reservation.
     """
-    return dataclasses.replace(reservation, id=RESERVATION.insert_one(
-        connection, reservation, immediate=1))
+    return int(RESERVATION.insert_one(connection, reservation, immediate=1))
 
 
 def delete_void(connection: sa.Connection,
@@ -242,9 +240,7 @@ def write(connection: sa.Connection, pairs: Sequence[Pair],
         if after is None:
             continue
         if before is None:
-            made = insert(connection, after)
-            assert made.id is not None
-            ids[made.uuid] = made.id
+            ids[after.uuid] = insert(connection, after)
         else:
             update(connection, before, after, now)
     return ids
