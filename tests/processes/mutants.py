@@ -35,8 +35,8 @@ from tests.processes import mutations
 from tests.processes import storm
 from tests.real import databases
 
-#: Seconds of faults in the storm that is made of everything, which leave half of
-#: its five minutes for what is judged after them.
+#: Seconds of faults in the storm that is made of everything, which leave half
+#: of its five minutes for what is judged after them.
 _FULL = 150.0
 
 
