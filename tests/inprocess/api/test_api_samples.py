@@ -78,14 +78,14 @@ class Answered(base.ResponseHandler):
     def action(self, test: Any, name: str, value: Any = None) -> None:
         """Compare the answer with the sample."""
         expected, actual = (
-            json.dumps(each, indent=4).splitlines() for each in (
-                sample(name), settled(name, test.output)))
-        test.assertEqual(
-            '', '\n'.join(difflib.unified_diff(
-                expected, actual, f'api-ref/source/samples/{name}.json',
-                'the answer', lineterm='')),
-            'Change the sample, or the version that its request names in '
-            f'{_STORIES.name}/.')
+            json.dumps(each, indent=4, sort_keys=True).splitlines()
+            for each in (sample(name), settled(name, test.output)))
+        if expected != actual:
+            test.fail('\n'.join([
+                'Change the sample, or the version that its request names in '
+                'tests/inprocess/api/samples/:', *difflib.unified_diff(
+                    expected, actual, f'api-ref/source/samples/{name}.json',
+                    'the answer', lineterm='')]))
 
 
 class Sent(base.ResponseHandler):
