@@ -126,11 +126,10 @@ class LeasesController(rest.Controller):
 
     def _next(self, call: expose.Call, limit: int | None, last: str,
               chosen: leases.Filter) -> str:
+        # "now" is the same instant for all pages.
         asked = {
-            'limit': limit, 'marker': last,
-            'project': call.query.project, 'name': chosen.name,
+            **basic.values(call.query), 'limit': limit, 'marker': last,
             'status': chosen.statuses and ','.join(chosen.statuses),
-            'node': chosen.node_uuid,
             'from': chosen.ends_after and dates.write(chosen.ends_after),
             'to': chosen.starts_before and dates.write(chosen.starts_before)}
         asked = {name: value for name, value in asked.items()
