@@ -204,8 +204,7 @@ class Protected:
         judged = Judged(f'{kind} {asked.ident}')
         for uuid in sorted(uuids):
             judged = judged.beside(self._judge(
-                environ, uuid, (asked.act,), recorded=(asked.recorded,),
-                elsewhere=len(uuids) > 1))
+                environ, uuid, (asked.act,), recorded=(asked.recorded,)))
         return None, self.pass_judged(judged, inward.rebuilt(
             environ, path, body=document))
 
