@@ -75,6 +75,15 @@ def find_hosts(engine: Engine, class_name: str) -> list[str]:
     return found
 
 
+def find_others(engine: Engine, class_name: str) -> list[str]:
+    """Return the providers of others with a class, with a request for each."""
+    client = hold_calls.client(engine)
+    return [provider.uuid for provider in client.providers()
+            if provider.uuid != names.child_of(provider.parent or '')
+            and (there := client.inventories(provider.uuid)) is not None
+            and class_name in there.by_class]
+
+
 def _child(engine: Engine, wanted: machine.Desired,
            host: str) -> machine.Child:
     client, uuid = hold_calls.client(engine), names.child_of(host)
