@@ -103,6 +103,21 @@ class TestStart(_TestCase):
         self.brought(wanted)
         self.assert_active(wanted)
 
+    def test_foreign_provider_with_the_name_of_ours_was_not_the_cause(
+            self) -> None:
+        """The text said that the host has no reservation provider."""
+        host, foreign = self.host(), world.new_uuid()
+        name = f'reservations_{host}'
+        self.assertTrue(self.client.create_provider(foreign, name).done)
+        wanted = self.wanted({host: 1})
+        for _ in range(2):
+            says, = self.bring(wanted)
+            self.assertIn(f'the provider {foreign} has the name {name},',
+                          says)
+        self.assertTrue(self.client.delete_provider(foreign).done)
+        self.brought(wanted)
+        self.assert_active(wanted)
+
     def test_nobody_gets_a_flavor_that_asks_for_nothing_yet(self) -> None:
         """Specs come before access, whatever fails in between."""
         wanted = self.wanted({self.host(): 1})

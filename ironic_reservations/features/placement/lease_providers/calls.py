@@ -175,8 +175,7 @@ def take(engine: Engine, wanted: machine.Desired,
         case Act.DELETE_CLASS:
             return client.delete_class(name)
         case Act.MAKE_PROVIDER:
-            return client.create_provider(names.child_of(about),
-                                          f'reservations_{about}', about)
+            return _make_provider(client, about)
         case Act.OFFER:
             return _change(client, about, lambda there: {
                 **there, name: machine.offer_of(step.total)})
@@ -217,6 +216,19 @@ def _of_nova(nova: nova_client.Nova, wanted: machine.Desired,
         case Act.FORCE_DELETE_SERVER:
             return nova.force_delete_server(step.about)
     raise ValueError(step.act)
+
+
+def _make_provider(client: placement.Placement, host: str) -> Answer:
+    child, name = names.child_of(host), f'reservations_{host}'
+    answer = client.create_provider(child, name, host)
+    if answer.outcome is Outcome.EXISTS and client.provider(child) is None:
+        foreign = next((each.uuid for each in client.providers(name=name)), '')
+        return Answer(Outcome.UNFIT, (
+            f'the provider {foreign} has the name {name}, which the '
+            'reservation provider of the host needs; rename it with '
+            '"openstack resource provider set --name <name> '
+            f'{foreign}", or delete it'))
+    return answer
 
 
 def _change(client: placement.Placement, host: str,
