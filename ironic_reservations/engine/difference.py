@@ -68,8 +68,35 @@ def compare(snapshot: snapshots.Snapshot,
                 rows[host_states.name(booking)] = booking
     homes = {rows[ident]: snapshot.host_set.uuids[number]
              for ident, number in arrived.items() if ident in rows}
-    return Difference(seen_of(snapshot, touched), {
-        row: uuid for row, uuid in homes.items() if row.node_uuid != uuid})
+    return Difference(seen_of(snapshot, touched), _without_exchanges({
+        row: uuid for row, uuid in homes.items() if row.node_uuid != uuid}))
+
+
+def _without_exchanges(homes: Mapping[leases.NodeBooking, str]
+                       ) -> dict[leases.NodeBooking, str]:
+    """Return moves in which no booking takes the node of an equal one.
+
+    That one stays instead, so that as few nodes of a lease change as possible.
+    """
+    kept = dict(homes)
+    arriving: dict[tuple[object, str], list[leases.NodeBooking]] = {}
+    for row, uuid in homes.items():
+        arriving.setdefault((_alike(row), uuid), []).append(row)
+    for row in homes:
+        there = arriving.get((_alike(row), row.node_uuid))
+        if row not in kept or not there:
+            continue
+        other, uuid = there.pop(), kept.pop(row)
+        arriving[_alike(row), uuid].remove(row)
+        del kept[other]
+        if other.node_uuid != uuid:
+            kept[other] = uuid
+            arriving[_alike(row), uuid].append(other)
+    return kept
+
+
+def _alike(row: leases.NodeBooking) -> tuple[object, ...]:
+    return row.reservation_id, row.window, row.state, row.lessee
 
 
 def seen_of(snapshot: snapshots.Snapshot,
