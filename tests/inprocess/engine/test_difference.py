@@ -25,14 +25,14 @@ class TestExchanges(timelines.TestCase):
 
     opened = 4
 
-    def homes(self, lease, *nodes):
-        """Return the moves of a plan in which a lease has these nodes."""
+    def homes(self, rows, *nodes):
+        """Return the moves of a plan in which bookings have these nodes."""
         snapshot = self.leasing.snapshot()
         draft = timeline.Draft.of(snapshot.timeline)
         numbers = [snapshot.host_set.uuids.index(node) for node in nodes]
         by_node = {snapshot.host_set.uuids[each.node]: each
                    for row in draft.rows for each in row}
-        leaving = [by_node[booking.node_uuid] for booking in lease.bookings]
+        leaving = [by_node[booking.node_uuid] for booking in rows]
         draft.put([dataclasses.replace(each, node=number) for each, number
                    in zip(leaving, numbers, strict=True)], leaving)
         return {booking.node_uuid: node for booking, node in
@@ -46,4 +46,13 @@ class TestExchanges(timelines.TestCase):
                 ((b, a, c), {}), ((b, c, a), {}), ((b, c, d), {a: d}),
                 ((b, d, c), {a: d}), ((d, a, b), {c: d}),
                 ((d, b, c), {a: d})):
-            self.assertEqual(moves, self.homes(lease, *nodes))
+            self.assertEqual(moves, self.homes(lease.bookings, *nodes))
+
+    def test_nodes_of_two_reservations_were_exchanged_for_nothing(self):
+        rows = self.leasing.create(1, 4, *[leasing.wish(1)] * 3).bookings
+        other, = self.leasing.create(2, 4).bookings
+        a, b, c, d = (each.node_uuid for each in (*rows, other))
+        for nodes, moves in (((b, a, c, d), {}), ((b, c, a, d), {}),
+                             ((d, b, c, a), {a: d, d: a}),
+                             ((b, d, c, a), {a: b, b: d, d: a})):
+            self.assertEqual(moves, self.homes([*rows, other], *nodes))
