@@ -68,8 +68,63 @@ def compare(snapshot: snapshots.Snapshot,
                 rows[host_states.name(booking)] = booking
     homes = {rows[ident]: snapshot.host_set.uuids[number]
              for ident, number in arrived.items() if ident in rows}
-    return Difference(seen_of(snapshot, touched), {
-        row: uuid for row, uuid in homes.items() if row.node_uuid != uuid})
+    # Bookings with another name have to move, so they do not go back.
+    whole = {rows[placed.id]: (placed.start, placed.until)
+             for number in touched for placed in after.rows[number]
+             if placed.id in arrived and placed.id in rows
+             and placed.id not in (renamed or ()) and placed.amounts is None}
+    return Difference(seen_of(snapshot, touched), _without_circles(
+        _without_exchanges({row: uuid for row, uuid in homes.items()
+                            if row.node_uuid != uuid}), whole))
+
+
+def _without_circles(homes: Mapping[leases.NodeBooking, str],
+                     whole: Mapping[leases.NodeBooking, tuple[int, int]]
+                     ) -> dict[leases.NodeBooking, str]:
+    """Return moves without whole nodes that go round among equal times.
+
+    :param whole: the times of bookings that may stay where they are.
+    """
+    kept = dict(homes)
+    arriving = {(whole[row], uuid): row for row, uuid in homes.items()
+                if row in whole}
+    for row in whole.keys() & homes.keys():
+        circle = [row]
+        while (other := arriving.get((
+                whole[row], circle[-1].node_uuid))) not in (None, *circle):
+            assert other is not None
+            circle.append(other)
+        if other == row:
+            for each in circle:
+                kept.pop(each, None)
+    return kept
+
+
+def _without_exchanges(homes: Mapping[leases.NodeBooking, str]
+                       ) -> dict[leases.NodeBooking, str]:
+    """Return moves in which no booking takes the node of an equal one.
+
+    That one stays instead, so that as few nodes of a lease change as possible.
+    """
+    kept = dict(homes)
+    arriving: dict[tuple[object, str], list[leases.NodeBooking]] = {}
+    for row, uuid in homes.items():
+        arriving.setdefault((_alike(row), uuid), []).append(row)
+    for row in homes:
+        there = arriving.get((_alike(row), row.node_uuid))
+        if row not in kept or not there:
+            continue
+        other, uuid = there.pop(), kept.pop(row)
+        arriving[_alike(row), uuid].remove(row)
+        del kept[other]
+        if other.node_uuid != uuid:
+            kept[other] = uuid
+            arriving[_alike(row), uuid].append(other)
+    return kept
+
+
+def _alike(row: leases.NodeBooking) -> tuple[object, ...]:
+    return row.reservation_id, row.window, row.state, row.lessee
 
 
 def seen_of(snapshot: snapshots.Snapshot,

@@ -37,6 +37,7 @@ from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import requirements
+from ironic_reservations.model import uuids
 
 Property = db_hosts.Property
 
@@ -55,7 +56,7 @@ def add(engine: Engine, name: str,
     :raises InvalidValue: the name of a capability is reserved, or the node is
         a part of another one.
     """
-    asked_at = engine.clock()
+    asked_at, name = engine.clock(), uuids.canonical(name)
     node = engine.ironic.node(name) if engine.ironic is not None else None
     node = node or feature.first(each.find_host(engine, name)
                                  for each in engine.features)
@@ -197,6 +198,7 @@ def find(engine: Engine, ident: str) -> leases.Host:
     :raises HostNotFound: there is no such host.
     :raises InvalidValue: several hosts have the name.
     """
+    ident = uuids.canonical(ident)
     if ident.isascii() and ident.isdigit() and len(ident) < 10:
         return get(engine, int(ident))
     named = []

@@ -14,6 +14,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from oslo_log import log
 
 from ironic_reservations.db import changes as db_changes
@@ -21,6 +23,7 @@ from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import change
 from ironic_reservations.engine import claims
 from ironic_reservations.engine import Engine
+from ironic_reservations.engine import retry
 from ironic_reservations.engine.leases import purge
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.model import node_reservation
@@ -74,5 +77,6 @@ def _purge_changes(engine: Engine) -> None:
     with engine.database.read() as connection:
         last = db_changes.read_old(connection, _CHANGES, _CHANGES)
     if last is not None:
-        with engine.database.write() as connection:
-            db_changes.delete_until(connection, last)
+        # After a conflict, the next call continues.
+        retry.write_once(engine, functools.partial(db_changes.delete_until,
+                                                   last=last))

@@ -265,7 +265,7 @@ class Acts:
             patch, acts, written = self._acts_of_patch(environ, ident)
             if written:
                 assert ident is not None
-                patch, parent = self.protected.adopt(environ, patch)
+                patch, parent = self.protected.adopt(environ, patch, seen)
                 node = seen or self._resolver.node(environ, ident)
                 answer = self.protected.patch(
                     environ, node, acts, node_acts.recorded(patch),
@@ -284,7 +284,7 @@ class Acts:
                 request_refresh(ident, answer)
             return answer
         proof = bodies.one_proof(environ.get(inward.PROOF_HEADER_KEY), None)
-        patch, parent = self.protected.adopt(environ, asked.patch)
+        patch, parent = self.protected.adopt(environ, asked.patch, seen)
         asked = dataclasses.replace(asked, patch=patch)
         node = seen or self._resolver.node(environ, ident)
         return self._failed.limited(node, proof, lambda: self._bind(

@@ -204,8 +204,7 @@ class Protected:
         judged = Judged(f'{kind} {asked.ident}')
         for uuid in sorted(uuids):
             judged = judged.beside(self._judge(
-                environ, uuid, (asked.act,), recorded=(asked.recorded,),
-                elsewhere=len(uuids) > 1))
+                environ, uuid, (asked.act,), recorded=(asked.recorded,)))
         return None, self.pass_judged(judged, inward.rebuilt(
             environ, path, body=document))
 
@@ -442,15 +441,17 @@ class Protected:
                                 node.caller, (power, *on_children), proof)
         return lower if upper is None else upper.beside(lower)
 
-    def adopt(self, environ: wsgi.Environ,
-              document: Any) -> tuple[Any, Judged | None]:
+    def adopt(self, environ: wsgi.Environ, document: Any,
+              node: callers.Node | None = None) -> tuple[Any, Judged | None]:
         """Return a body with the uuid of the parent that it gives a node.
 
         :param document: a node to enroll, or a PATCH of one.
+        :param node: the node that is patched, whose children get a further
+            parent.
         :returns: the body, and the permission of the caller to power the
-            parent; ``None`` if the body names none.
-        :raises ProofRequired: somebody else has the parent.
-        :raises ProofInvalid: the proof is not valid for the parent.
+            parent and the children; ``None`` if the body names no parent.
+        :raises ProofRequired: somebody else has one of them.
+        :raises ProofInvalid: the proof is not valid for one of them.
         """
         judged: Judged | None = None
         if not self._callers.has_roles:
@@ -466,11 +467,20 @@ class Protected:
                 if refused.answer.status not in _NO_NODE:
                     raise
                 return ident
-            upper = self._judge_all(environ, self._parents(parent.uuid),
-                                    parent.caller)
-            judged = upper if upper is None else upper.beside(judged)
+            judged = self._judge_adoption(environ, parent, node).beside(judged)
             return parent.uuid
         return act_bodies.with_parent(document, adopted), judged
+
+    def _judge_adoption(self, environ: wsgi.Environ, parent: callers.Node,
+                        node: callers.Node | None) -> Judged:
+        family = self._judge_all(
+            environ, (*self._parents(parent.uuid),
+                      *(() if node is None else self._children(node.uuid))),
+            parent.caller)
+        assert family is not None
+        # A proof of none of them may be that of the node.
+        return family if node is not None or family.proof else self._judge(
+            environ, parent.uuid, _OF_FAMILY, parent).beside(family)
 
     def _parents(self, parent: str | None) -> list[str]:
         if parent is None:

@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 from typing import Any
-import uuid as uuid_module
 
 from oslo_log import log
 from oslo_utils import uuidutils
@@ -26,12 +25,15 @@ from ironic_reservations.clouds import ironic_objects
 from ironic_reservations.guard import callers
 from ironic_reservations.guard import identity
 from ironic_reservations.guard import inward
+from ironic_reservations.model import uuids
 
 LOG = log.getLogger(__name__)
 
 _NODE = 'fields=uuid,instance_uuid,owner,lessee,provision_state,parent_node'
 _ALLOCATION = 'fields=uuid,node_uuid'
 _BELOW = 'fields=uuid,node_uuid'
+
+canonical = uuids.canonical
 
 
 class RefusedByIronic(Exception):
@@ -40,13 +42,6 @@ class RefusedByIronic(Exception):
     def __init__(self, answer: wsgi.Answer) -> None:
         super().__init__(answer.status)
         self.answer = answer
-
-
-def canonical(ident: str) -> str:
-    """Return a uuid in its canonical form, or a name unchanged."""
-    if uuidutils.is_uuid_like(ident):
-        return str(uuid_module.UUID(ident))
-    return ident
 
 
 class Resolver:

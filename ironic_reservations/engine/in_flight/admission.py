@@ -400,16 +400,25 @@ def mark_uncertain(engine: Engine, admitted: InFlightRequest) -> None:
               'Ironic did not answer or failed. The node is promised to '
               'nobody until the outcome is known.',
               admitted.node_uuid)
-    def write() -> bool:
-        return retry.write(engine, lambda connection: db_in_flight.mark(
+
+    def mark(connection: sa.Connection) -> bool:
+        return db_in_flight.mark(
             connection, admitted.token, admitted.node_uuid,
-            in_flight.State.UNCERTAIN, engine.clock()))
+            in_flight.State.UNCERTAIN, engine.clock())
+
+    def attempt() -> bool:
+        try:
+            with engine.database.write() as opened:
+                return mark(opened)
+        except db_connection.Locked as exc:
+            # The sender waits, and the lock may be that of a dead host.
+            raise errors.Contention(str(exc)) from exc
     try:
-        write()
+        retry.until_committed(attempt)
     except (errors.DatabaseUnavailable, errors.Contention) as exc:
         # Only the reconciler deletes the row; without this mark, it does so
         # later.
-        write_later(engine, admitted, write, exc)
+        write_later(engine, admitted, lambda: retry.write(engine, mark), exc)
 
 
 def accept(engine: Engine, admitted: InFlightRequest) -> bool:

@@ -37,6 +37,7 @@ from ironic_reservations.features.maintenance import holdings
 from ironic_reservations.features.maintenance import types
 from ironic_reservations.features.maintenance import values
 from ironic_reservations.features.maintenance import waits
+from ironic_reservations.model import uuids
 
 _PATH = f'/v{versions.MAJOR}/maintenances'
 
@@ -77,7 +78,7 @@ class MaintenancesController(rest.Controller):
     def get_one(self, call: expose.Call, ident: str) -> pecan.Response:
         """Return the window."""
         self._authorize(call, 'get')
-        found = find.get(self._engine, ident)
+        found = find.get(self._engine, uuids.canonical(ident))
         shaped = _shape(found)
         if call.minor >= versions.MAINTENANCE_WAITS:
             waiting = waits.read(self._engine, found)
@@ -89,7 +90,7 @@ class MaintenancesController(rest.Controller):
     def delete(self, call: expose.Call, ident: str) -> pecan.Response:
         """End the window, or cancel it before its start."""
         self._authorize(call, 'delete')
-        find.end(self._engine, ident)
+        find.end(self._engine, uuids.canonical(ident))
         return expose.empty()
 
 

@@ -19,6 +19,7 @@ from typing import Any
 from ironic_reservations.api import versions
 from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import lease as lease_types
+from ironic_reservations.model import uuids
 
 _MAX_REASON = 500
 _MAX_NODES = 10_000
@@ -44,7 +45,7 @@ def to_nodes(value: Any) -> tuple[str, ...]:
                 or not 1 <= len(item) <= _MAX_NAME):
             raise ValueError(f'{basic.shown(item)} is neither the name '
                              'nor the UUID of a node')
-    return tuple(dict.fromkeys(value))
+    return tuple(dict.fromkeys(map(uuids.canonical, value)))
 
 
 class NewMaintenance(basic.Parts):

@@ -271,10 +271,8 @@ def read(connection: sa.Connection, begin: datetime.datetime,
 
 def _of_project(column: sa.Column[str | None], project_id: str | None,
                 every: bool) -> sa.ColumnElement[bool]:
-    if every:
-        return sa.true()
-    return (column.is_(None) if project_id is None
-            else column == project_id)
+    # SQLAlchemy compares with None by IS NULL.
+    return sa.true() if every else column == project_id
 
 
 def _read_over(connection: sa.Connection, begin: datetime.datetime,

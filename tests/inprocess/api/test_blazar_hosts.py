@@ -43,6 +43,37 @@ class HostsCase(asking.AskingCase):
             'nodes']] if status == 201 else answer
 
 
+class TestUpperCase(HostsCase):
+    """A path or a body with a UUID in upper case found nothing."""
+
+    def written(self, uuid: str) -> tuple[str, ...]:
+        return uuid.upper(), uuid.replace('-', '')
+
+    def test_host_by_its_uuid_in_upper_case(self) -> None:
+        node = self.ask('GET', '/v1/os-hosts/1')['host'][
+            'hypervisor_hostname']
+        for ident in self.written(node):
+            path = f'/v1/os-hosts/{ident}'
+            self.assertEqual('1', self.ask('GET', path)['host']['id'])
+            self.ask('GET', f'{path}/allocation')
+            self.ask('PUT', path, 200, {'rack': 'r1'})
+        self.ask('DELETE', f'/v1/os-hosts/{node.upper()}', 204)
+        self.ask('POST', '/v1/os-hosts', 201, {'name': node.upper()})
+
+    def test_maintenance_by_its_uuid_in_upper_case(self) -> None:
+        self.version = 'baremetal-reservation latest'
+        node = self.ask('GET', '/v1/os-hosts/1')['host'][
+            'hypervisor_hostname']
+        for number, ident in enumerate(self.written(node)):
+            made = self.ask('POST', '/v1/maintenances', 201, {
+                'name': 'now', 'nodes': [ident],
+                'starts_at': f'205{number}-01-01T00:00:00Z',
+                'ends_at': f'205{number}-01-02T00:00:00Z'})['maintenance']
+            path = f'/v1/maintenances/{made["uuid"].upper()}'
+            self.ask('GET', path)
+            self.ask('DELETE', path, 204)
+
+
 class TestUnknownPath(HostsCase):
     """The answer names what the path asked for, in printable ASCII."""
 

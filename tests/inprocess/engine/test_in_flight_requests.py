@@ -219,6 +219,19 @@ class TestAnswer(InFlightTestCase):
         self.assertEqual(['uncertain'], [
             row['state'] for row in self.world.in_flight()])
 
+    def test_mark_of_an_unknown_outcome_waited_for_a_lock_again(self):
+        """The sender of the request waited for up to 15 seconds."""
+        def locked():
+            raise db_connection.Locked('lock wait timeout')
+        opened = self.admit()
+        before = self.world.in_flight()
+        self.world.before_next_write(locked)
+        admission.mark_uncertain(self.engine, opened)
+        self.assertEqual(before, self.world.in_flight())
+        self.engine.pending_outcomes.write(self.engine.timer)
+        self.assertEqual(['uncertain'], [
+            row['state'] for row in self.world.in_flight()])
+
     def test_answer_after_a_release_brings_nothing_back(self):
         held = self.world.reserve(self.node)
         opened = self.admit(held.uuid)

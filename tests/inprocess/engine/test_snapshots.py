@@ -409,6 +409,20 @@ class TestChanges(_TestCase):
         with self.engine.database.read() as connection:
             return db_nodes.read_nodes(connection)
 
+    def test_conflict_of_their_deletion_left_the_sweep(self):
+        """Its docstring names only Contention."""
+        def conflict():
+            raise db_connection.Conflict('deadlock')
+        for _ in range(3):
+            self.leasing.end(self.leasing.create(1, 2))
+        there = self.numbers()
+        self.world.before_next_write(conflict)
+        with mock.patch.object(sweep, '_CHANGES', 2):
+            sweep.sweep(self.engine)
+            self.assertEqual(there, self.numbers())
+            sweep.sweep(self.engine)
+        self.assertEqual(there[2:], self.numbers())
+
     def test_old_ones_are_deleted(self):
         for _ in range(3):
             self.leasing.end(self.leasing.create(1, 2))

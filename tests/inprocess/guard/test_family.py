@@ -116,6 +116,24 @@ class FamilyTestCase(acts.ActsTestCase):
         self.assertEqual(parent.uuid, reply.document['parent_node'])
         self.assertIsNotNone(proof)
 
+    def test_owner_gave_a_parent_to_children_that_others_hold(self) -> None:
+        """They are powered off with their new grandparent."""
+        grandparent, parent, child = (self.node_of_one() for _ in range(3))
+        self.make_lease(child.uuid, f'["==", "$node_uuid", "{child.uuid}"]')
+        self._give_parent(child.uuid, parent.uuid)
+        self._wait_until_mirrored(child.uuid, parent.uuid)
+        self.as_('admin-of-one')
+        for more in ((), (base.add('/instance_uuid', str(uuid.uuid4())),)):
+            self.assert_needs_proof(self.send(
+                'PATCH', f'/v1/nodes/{parent.uuid}',
+                [base.add('/parent_node', grandparent.uuid), *more]))
+
+    def test_proof_of_no_node_enrolled_a_child(self) -> None:
+        parent = self.node_of_one()
+        self.as_('admin-of-one')
+        self.assert_says(*_INVALID, self._new_child(parent.uuid,
+                                                    str(uuid.uuid4())))
+
     def test_escaped_key_names_a_parent(self) -> None:
         parent = self.node_of_one()
         self.reserve(parent.uuid)

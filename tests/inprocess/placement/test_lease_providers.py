@@ -20,6 +20,7 @@ from ironic_reservations.features.placement.lease_providers import machine
 from ironic_reservations.features.placement.lease_providers import names
 from tests import world
 from tests.inprocess.placement import faults
+from tests.inprocess.placement import in_memory
 from tests.inprocess.placement import reserved
 
 Servers = machine.Servers
@@ -99,6 +100,21 @@ class TestStart(_TestCase):
         self.assertIn(unknown, waits[0])
         self.assertIn(one, self.offers())
         self.nodes.add(unknown)
+        self.brought(wanted)
+        self.assert_active(wanted)
+
+    def test_foreign_provider_with_the_name_of_ours_was_not_the_cause(
+            self) -> None:
+        """The text said that the host has no reservation provider."""
+        host, foreign = self.host(), world.new_uuid()
+        name = f'reservations_{host}'
+        self.assertTrue(self.client.create_provider(foreign, name).done)
+        wanted = self.wanted({host: 1})
+        for _ in range(2):
+            says, = self.bring(wanted)
+            self.assertIn(f'the provider {foreign} has the name {name},',
+                          says)
+        self.assertTrue(self.client.delete_provider(foreign).done)
         self.brought(wanted)
         self.assert_active(wanted)
 
@@ -250,6 +266,63 @@ class TestEnd(_TestCase):
         self.assertEqual(before, self.client.consumer(running))
         self.nova.go(running)
         self.assert_ends(wanted, servers=Servers.WAIT)
+
+    def stranger(self, wanted: machine.Desired, host: str, **more: int) -> str:
+        """Return a consumer of a lease that is no server."""
+        uuid = world.new_uuid()
+        self.assertTrue(self.client.put_allocations(uuid, in_memory.wanted({
+            names.child_of(host): {wanted.class_name: 1},
+            **({host: more} if more else {})})).done)
+        return uuid
+
+    def offer_also(self, provider: str, name: str, **more: int) -> None:
+        there = self.client.inventories(provider)
+        assert there is not None
+        self.assertTrue(self.client.put_inventories(
+            provider, there.generation, {**there.by_class, name: {
+                **machine.offer_of(1), **more}}).done)
+
+    def test_lease_waited_for_ever_for_a_consumer_that_is_no_server(
+            self) -> None:
+        host, wanted = self.offered(3)
+        for _ in range(2):
+            self.stranger(wanted, host)
+        self.offer_also(names.child_of(host), wanted.class_name)
+        self.assert_ends(wanted, servers=Servers.WAIT)
+
+    def test_consumers_in_the_way_were_not_named(self) -> None:
+        host, wanted = self.offered(7)
+        running = self.boot(wanted, host)
+        for _ in range(6):
+            self.stranger(wanted, host)
+        says, = self.bring(ended(wanted, servers=Servers.WAIT))
+        self.assertIn('1 server of', says)
+        self.assertTrue(says.endswith(f' is still there: {running}'), says)
+        says, = self.bring(ended(wanted), dataclasses.replace(
+            self.engine, nova=None))
+        self.assertIn(' and 2 more have allocations of ', says)
+        self.assertEqual({wanted.class_name: (7, 7)}, self.offers()[host])
+
+    def test_refused_allocation_of_a_stranger_says_the_way_out(self) -> None:
+        host, wanted = self.offered(1)
+        self.offer_also(host, reserved.SLOT)
+        stranger = self.stranger(wanted, host, **{reserved.SLOT: 1})
+        self.offer_also(host, reserved.SLOT, total=9, min_unit=2, max_unit=2)
+        says, = self.bring(ended(wanted))
+        self.assertIn(f'the consumer {stranger} keeps the class', says)
+        self.assertIn(f'allocation delete {stranger}"', says)
+        self.client.delete_allocations(stranger)
+        self.assert_ends(wanted)
+
+    def test_lease_waited_for_ever_for_a_class_that_others_offer(self) -> None:
+        host, wanted = self.offered(1)
+        other = self.host()
+        self.offer_also(other, wanted.class_name)
+        says, = self.bring(ended(wanted))
+        self.assertIn(f'from {other}, then delete the class', says)
+        self.assertEqual({}, self.nova.flavors)
+        self.assertEqual((), reserved.converge.bring(
+            self.engine, ended(wanted), keeps_class=True))
 
     def test_hosts_that_nobody_told_of_are_found(self) -> None:
         one, two = self.host(), self.host()

@@ -44,6 +44,7 @@ from ironic_reservations.features.placement.holds import holding
 from ironic_reservations.model import flavors
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import time_text
+from ironic_reservations.model import uuids
 
 #: The name of the claim.
 CLAIM = 'class heal'
@@ -118,7 +119,7 @@ def nodes(engine: Engine,
     assert engine.ironic is not None
     if ident is None:
         return sorted(engine.ironic.nodes(), key=lambda node: node.uuid)
-    found = engine.ironic.node(ident)
+    found = engine.ironic.node(uuids.canonical(ident))
     if found is None:
         raise ValueError(f'Ironic has no node {ident[:80]}.')
     return [found]

@@ -75,6 +75,15 @@ def find_hosts(engine: Engine, class_name: str) -> list[str]:
     return found
 
 
+def find_others(engine: Engine, class_name: str) -> list[str]:
+    """Return the providers of others with a class, with a request for each."""
+    client = hold_calls.client(engine)
+    return [provider.uuid for provider in client.providers()
+            if provider.uuid != names.child_of(provider.parent or '')
+            and (there := client.inventories(provider.uuid)) is not None
+            and class_name in there.by_class]
+
+
 def _child(engine: Engine, wanted: machine.Desired,
            host: str) -> machine.Child:
     client, uuid = hold_calls.client(engine), names.child_of(host)
@@ -166,8 +175,7 @@ def take(engine: Engine, wanted: machine.Desired,
         case Act.DELETE_CLASS:
             return client.delete_class(name)
         case Act.MAKE_PROVIDER:
-            return client.create_provider(names.child_of(about),
-                                          f'reservations_{about}', about)
+            return _make_provider(client, about)
         case Act.OFFER:
             return _change(client, about, lambda there: {
                 **there, name: machine.offer_of(step.total)})
@@ -208,6 +216,19 @@ def _of_nova(nova: nova_client.Nova, wanted: machine.Desired,
         case Act.FORCE_DELETE_SERVER:
             return nova.force_delete_server(step.about)
     raise ValueError(step.act)
+
+
+def _make_provider(client: placement.Placement, host: str) -> Answer:
+    child, name = names.child_of(host), f'reservations_{host}'
+    answer = client.create_provider(child, name, host)
+    if answer.outcome is Outcome.EXISTS and client.provider(child) is None:
+        foreign = next((each.uuid for each in client.providers(name=name)), '')
+        return Answer(Outcome.UNFIT, (
+            f'the provider {foreign} has the name {name}, which the '
+            'reservation provider of the host needs; rename it with '
+            '"openstack resource provider set --name <name> '
+            f'{foreign}", or delete it'))
+    return answer
 
 
 def _change(client: placement.Placement, host: str,

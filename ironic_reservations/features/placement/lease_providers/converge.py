@@ -20,6 +20,7 @@ lease that no pass continues.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterable
 
 from oslo_log import log
 
@@ -53,7 +54,8 @@ _Failure = tuple[machine.Step, answers.Answer]
 
 
 def bring(engine: Engine, wanted: machine.Desired,
-          before_each: Callable[[], None] = lambda: None) -> tuple[str, ...]:
+          before_each: Callable[[], None] = lambda: None,
+          keeps_class: bool = False) -> tuple[str, ...]:
     """Bring Placement and Nova to the state that a lease should have.
 
     It can be called again at any time, and does nothing if [placement] is not
@@ -62,6 +64,7 @@ def bring(engine: Engine, wanted: machine.Desired,
     :param wanted: the state of a lease reservation.
     :param before_each: called before each step; raises if another worker has
         taken the lease over.
+    :param keeps_class: whether a class that others offer is no difference.
     :returns: the differences that remain, in words.
     """
     if engine.placement is None:
@@ -84,6 +87,12 @@ def bring(engine: Engine, wanted: machine.Desired,
             # A host that is not in the rows offers the class.
             more = {*calls.find_hosts(engine, wanted.class_name)}
             again, hosts = bool(more - hosts), hosts | more
+            others = () if again else calls.find_others(engine,
+                                                        wanted.class_name)
+            if others:
+                said = _offered_by(others, wanted.class_name)
+                LOG.warning('Reservation %s: %s', wanted.reservation_id, said)
+                return () if keeps_class else (said,)
         if failures and not again:
             return (*map(_text, failures), *machine.waits(wanted, seen))
     return tuple(map(_text, failures)) or ('others changed it each time',)
@@ -130,8 +139,22 @@ def _take_all(engine: Engine, wanted: machine.Desired,
     return failures
 
 
+def _offered_by(others: Iterable[str], class_name: str) -> str:
+    return (f'other providers have an inventory of the class {class_name}, '
+            'which therefore stays; remove it with "openstack resource '
+            f'provider inventory delete --resource-class {class_name} '
+            f'<provider>" from {", ".join(others)}, then delete the class')
+
+
 def _text(failure: _Failure) -> str:
     step, answer = failure
+    if step.act is Act.TAKE_FROM and answer.outcome in (Outcome.FULL,
+                                                        Outcome.UNFIT):
+        return (f'the consumer {step.about} keeps the class, since Placement '
+                'refuses to write its other allocations again: '
+                f'{answer.said.rstrip(".")}; correct that inventory, or, if '
+                'it is no server, run "openstack resource provider allocation '
+                f'delete {step.about}"')
     about = f' {step.about}' if step.about else ''
     if answer.outcome is Outcome.UNKNOWN and step.act is Act.MAKE_PROVIDER:
         return (f'Placement has no provider for the host{about}; nova-compute '

@@ -31,6 +31,8 @@ from ironic_reservations.model import flavors
 
 SIZES = frozenset({flavors.VCPU, flavors.MEMORY_MB, flavors.DISK_GB})
 
+#: A sentence names at most so many servers.
+_MOST_NAMED = 5
 _RESOURCES = re.compile(r'resources[a-zA-Z0-9_-]{0,64}:(.*)', re.DOTALL)
 _ASKED = re.compile(r'resources[a-zA-Z0-9_-]{0,64}:.')
 
@@ -289,12 +291,21 @@ def waits(wanted: Desired, seen: Seen) -> list[str]:
     resized = sorted(users & seen.resizes.keys(),
                      key=lambda each: seen.resizes[each].server)
     resizes = [_wait(each, seen.resizes[each]) for each in resized]
-    count = len(users) - len(resized)
-    if not count:
+    left = sorted(users - seen.resizes.keys() - seen.strangers)
+    if not left:
         return resizes
+    those = ', '.join(left[:_MOST_NAMED])
+    if len(left) > _MOST_NAMED:
+        those += f' and {len(left) - _MOST_NAMED} more'
+    if not seen.nova:
+        return [f'the consumers {those} have allocations of '
+                f'{wanted.class_name} in Placement, and without [nova] it is '
+                'not known whether they are servers; delete the servers, or '
+                'remove the class from their allocations']
+    count = len(left)
     return [*resizes, f'{count} server{"s" * (count > 1)} of the reservation '
             f'{wanted.reservation_id} {"is" if count == 1 else "are"} still '
-            'there']
+            f'there: {those}']
 
 
 def _wait(migration: str, resize: ResizeSeen) -> str:
@@ -398,7 +409,7 @@ def _ended(wanted: Desired, seen: Seen) -> Iterator[Step]:
                     and each.server not in left)
     if wanted.servers is Servers.LEAVE:
         yield from (Step(Act.TAKE_FROM, each) for each in sorted(consumers))
-    elif wanted.servers is Servers.DELETE and not seen.servers:
+    elif not seen.servers:
         # While there are servers, a consumer may be a migration.
         yield from (Step(Act.TAKE_FROM, each)
                     for each in sorted(consumers & seen.strangers))

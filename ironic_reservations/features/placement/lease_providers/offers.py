@@ -208,4 +208,5 @@ def _bring(context: lease_context.Context,
     def before_each() -> None:
         if not context.holds():
             raise lease_context.Lost(context.lease_id)
-    return converge.bring(context.engine, wanted, before_each)
+    return converge.bring(context.engine, wanted, before_each,
+                          keeps_class=not wanted.active)
