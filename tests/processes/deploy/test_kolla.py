@@ -96,8 +96,9 @@ class KollaAnsibleTest(testtools.TestCase):
         hosts.write_text('localhost\n[memcached]\n')
         (self.folder / 'values.yml').write_text(json.dumps(_VALUES))
         done = subprocess.run(
-            ['ansible-playbook', '-i', str(hosts), str(book)], text=True,
-            capture_output=True, cwd=self.folder, env={
+            [str(pathlib.Path(sys.executable).with_name('ansible-playbook')),
+             '-i', str(hosts), str(book)], text=True, capture_output=True,
+            cwd=self.folder, env={
                 **os.environ, 'PYTHONPATH': str(self.folder / 'kolla'),
                 'ANSIBLE_ACTION_PLUGINS':
                 str(self.tree / 'action_plugins'), 'ANSIBLE_FILTER_PLUGINS':
