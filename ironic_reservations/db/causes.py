@@ -19,6 +19,7 @@ import sqlite3
 from ironic_reservations import errors
 from ironic_reservations.db import connection
 from ironic_reservations.db import driver_errors
+from ironic_reservations.db import full_disk
 from ironic_reservations.db import sessions
 
 #: The distribution of each driver, by the name of its module.
@@ -53,6 +54,8 @@ def of(failure: errors.DatabaseUnavailable) -> str:
     if connection.misses_tables(cause):
         return f'{said}. Run "ironic-reservations-dbsync upgrade".'
     driver = driver_errors.of(cause)
+    if full_disk.is_full(driver):
+        return f'{said}. Make room on the disk of the database.'
     if isinstance(driver, sqlite3.Error) and any(
             each in said for each in _NOT_THE_OWNER):
         return (f'{said}. The file, the files beside it and their folder must '

@@ -21,6 +21,8 @@ from ironic_reservations.db import driver_errors
 
 #: MariaDB's errors: the disk is full, the table is full.
 _MARIADB = (1021, 1114)
+#: SQLite's error if it cannot extend the index beside its file.
+_NO_INDEX = 'SQLITE_IOERR_SHMSIZE'
 #: PostgreSQL's error for a full disk.
 _POSTGRESQL = '53100'
 
@@ -33,6 +35,7 @@ def is_full(driver: BaseException) -> bool:
     return (refused_commit(driver)
             or (isinstance(driver, OSError)
                 and driver.errno in (errno.ENOSPC, errno.EDQUOT))
+            or getattr(driver, 'sqlite_errorname', None) == _NO_INDEX
             or driver_errors.has(driver, _MARIADB))
 
 
