@@ -50,7 +50,6 @@ from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import migrate
 from ironic_reservations.db import tables
-from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import change as lease_change
@@ -158,7 +157,7 @@ class Ours:
         """Outdate the plans of a lease's nodes; gives its bookings."""
         rows = db_bookings.read_of_leases(connection, [lease_id])
         nodes = seen.read(connection, {row.node_uuid for row in rows})
-        commit.commit(connection, nodes, self._clock.now)
+        seen.advance(connection, nodes, self._clock.now)
         return rows, nodes
 
 

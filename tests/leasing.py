@@ -35,7 +35,6 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.db import tables
-from ironic_reservations.engine import commit
 from ironic_reservations.engine import earlier
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import mirror
@@ -184,7 +183,7 @@ class Leasing:
         """
         now = self.world.clock()
         with self.engine.database.write() as connection:
-            commit.commit(connection, seen.read(connection, [node_uuid]), now)
+            seen.advance(connection, seen.read(connection, [node_uuid]), now)
             db_reservations.insert(connection, node_reservation.Reservation(
                 world.new_uuid(), node_uuid, world.new_uuid(), now, None,
                 at(until)))
@@ -202,14 +201,18 @@ class Leasing:
                allowed: limits.Limits | None = None,
                **more: Any) -> leases.Lease:
         """Make a lease."""
-        return lease_create.create(self.engine, ask(start, end, *wishes,
-                                                    **more), dry_run, allowed)
+        asked = ask(start, end, *wishes, **more)
+        if dry_run:
+            return lease_create.rehearse(self.engine, asked, allowed).lease
+        return lease_create.create(self.engine, asked, allowed)
 
     def post(self, offer: dict[str, Any],
              dry_run: bool = False) -> leases.Lease:
         """Make the lease of a counter-offer, which is posted as it is."""
-        return lease_create.create(
-            self.engine, posted(offer, self.world.clock()), dry_run)
+        asked = posted(offer, self.world.clock())
+        if dry_run:
+            return lease_create.rehearse(self.engine, asked).lease
+        return lease_create.create(self.engine, asked)
 
     def started(self, start: float | None, end: float, *wishes:
                 leases.LeaseReservationRequest, **more: Any) -> leases.Lease:
@@ -352,7 +355,7 @@ class Leasing:
         there = [booking for booking in lease.bookings
                  if booking.state is before]
         with self.engine.database.write() as connection:
-            commit.commit(connection, seen.read_again(connection, there), now)
+            seen.advance(connection, seen.read_again(connection, there), now)
             db_bookings.update_state(connection, there, after, now)
             assert db_leases.update(connection, lease, dataclasses.replace(
                 lease, status=status, updated_at=now), now)
@@ -365,12 +368,12 @@ class Leasing:
             if not ending:
                 continue
             with self.engine.database.write() as connection:
-                commit.commit(connection,
+                seen.advance(connection,
                               seen.read_again(connection, ending),
                               self.world.clock())
                 db_bookings.delete(connection, ending)
                 if lease.status is leases.LeaseStatus.DELETING:
-                    assert db_leases.delete(connection, lease)
+                    assert db_leases.delete_many(connection, [lease])
                 elif lease.status is leases.LeaseStatus.TERMINATING:
                     assert db_leases.update(
                         connection, lease, dataclasses.replace(

@@ -14,9 +14,13 @@
 
 import configparser
 import pathlib
+import runpy
 
+_ROOT = pathlib.Path(__file__).parents[2]
 _SETUP = configparser.ConfigParser()
-_SETUP.read(pathlib.Path(__file__).parents[2] / 'setup.cfg')
+_SETUP.read(_ROOT / 'setup.cfg')
+_VERSIONS = runpy.run_path(str(
+    _ROOT / 'plugins/client/ironic_reservations_client/versions.py'))
 
 extensions = [
     'openstackdocstheme',
@@ -29,6 +33,8 @@ project = 'ironic-reservations'
 copyright = 'Apache License 2.0'
 root_doc = 'index'
 version = release = _SETUP['metadata']['version']
+# The latest version of the API, on each page.
+rst_epilog = f".. |LATEST| replace:: {_VERSIONS['LATEST']}\n"
 
 # The theme asks git for these where it is not told.
 openstackdocs_repo_name = 'openstack/ironic-reservations'

@@ -13,7 +13,7 @@
 """Rows of ``reservations`` that promise a node to a lease.
 
 A caller that writes such rows has raised the generations of their nodes in the
-same transaction (:mod:`~ironic_reservations.engine.commit`), and passes the
+same transaction (:mod:`~ironic_reservations.engine.seen`), and passes the
 bookings as they were read. If a row has changed since, nothing is written:
 :class:`~ironic_reservations.db.connection.Conflict` is raised, and the
 transaction has to be rolled back.
@@ -329,7 +329,7 @@ def move(connection: sa.Connection,
     #     lease_reservation_id IN (...) AND state = 'planned'
     #     AND lessee IS NULL
     _check_untouched(homes)
-    _write(connection, sa.update(tables.reservations).where(
+    _execute(connection, sa.update(tables.reservations).where(
         *_UNTOUCHED).values(node_uuid=sa.case(
             {booking.uuid: uuid for booking, uuid in homes.items()},
             value=_r.uuid), updated_at=now), homes)
@@ -342,7 +342,7 @@ def update_end(connection: sa.Connection,
 
     :raises Conflict: one of the bookings has changed.
     """
-    _write(connection, _UPDATE, bookings, expires_at=ends_at, updated_at=now)
+    _execute(connection, _UPDATE, bookings, expires_at=ends_at, updated_at=now)
 
 
 def update_state(connection: sa.Connection,
@@ -356,7 +356,7 @@ def update_state(connection: sa.Connection,
     changed: dict[str, Any] = {'state': state.value, 'updated_at': now}
     if state is leases.BookingState.BOUND:
         changed['bound_at'] = now
-    _write(connection, _UPDATE, bookings, **changed)
+    _execute(connection, _UPDATE, bookings, **changed)
 
 
 def update_warned(connection: sa.Connection,
@@ -366,7 +366,7 @@ def update_warned(connection: sa.Connection,
 
     :raises Conflict: one of the bookings has changed.
     """
-    _write(connection, _UPDATE, bookings, warned_at=warned_at)
+    _execute(connection, _UPDATE, bookings, warned_at=warned_at)
 
 
 def end(connection: sa.Connection, bookings: Collection[leases.NodeBooking],
@@ -376,7 +376,7 @@ def end(connection: sa.Connection, bookings: Collection[leases.NodeBooking],
     :raises Conflict: one of the bookings has changed.
     """
     # A booking that is ended late must not overlap the next one.
-    _write(connection, _END, bookings, now=now, updated_at=now,
+    _execute(connection, _END, bookings, now=now, updated_at=now,
            state=leases.BookingState.ENDING.value)
 
 
@@ -398,7 +398,7 @@ def update_lessees(connection: sa.Connection,
                 lessees[booking][place], _r.lessee.type)
                 for booking in group}, value=_r.uuid)
             for place, column in enumerate(('lessee', 'lessee_before'))}
-        _write(connection, _UPDATE.values(changed), group)
+        _execute(connection, _UPDATE.values(changed), group)
 
 
 def delete_planned(connection: sa.Connection,
@@ -408,7 +408,7 @@ def delete_planned(connection: sa.Connection,
     :raises Conflict: one of the bookings has started or changed.
     """
     _check_untouched(bookings)
-    _write(connection, _DELETE_PLANNED, bookings)
+    _execute(connection, _DELETE_PLANNED, bookings)
 
 
 def delete(connection: sa.Connection,
@@ -417,10 +417,49 @@ def delete(connection: sa.Connection,
 
     :raises Conflict: one of the bookings has changed.
     """
-    _write(connection, _DELETE, bookings)
+    _execute(connection, _DELETE, bookings)
 
 
-def _write(connection: sa.Connection, statement: sa.Update | sa.Delete,
+def write(connection: sa.Connection, before: Collection[leases.NodeBooking],
+          after: Collection[leases.NodeBooking], user_id: str | None,
+          now: datetime.datetime) -> None:
+    """Write the differences between two states of the bookings of a lease.
+
+    :param before: as they were read.
+    :raises Conflict: one of the bookings has changed since.
+    """
+    old = {row.uuid for row in before}
+    new = {row.uuid: row for row in after}
+    gone = [row for row in before if row.uuid not in new]
+    delete_planned(connection, [row for row in gone if not row.begun])
+    delete(connection, [row for row in gone if row.begun])
+    staying = [(row, new[row.uuid]) for row in before
+               if row.uuid in new and new[row.uuid] != row]
+    update_lessees(connection, {
+        row: (then.lessee, then.lessee_before) for row, then in staying
+        if (row.lessee, row.lessee_before) != (then.lessee,
+                                               then.lessee_before)})
+    extended: dict[datetime.datetime, list[leases.NodeBooking]] = {}
+    changed: dict[leases.BookingState, list[leases.NodeBooking]] = {}
+    ended: list[leases.NodeBooking] = []
+    for row, then in staying:
+        if then.ending:
+            if not row.ending:
+                ended.append(row)
+        elif then.state is not row.state:
+            changed.setdefault(then.state, []).append(row)
+        elif then.ends_at != row.ends_at:
+            extended.setdefault(then.ends_at, []).append(row)
+    for ends_at, rows in extended.items():
+        update_end(connection, rows, ends_at, now)
+    for state, rows in changed.items():
+        update_state(connection, rows, state, now)
+    end(connection, ended, now)
+    insert_many(connection, [row for row in after if row.uuid not in old],
+                user_id, now)
+
+
+def _execute(connection: sa.Connection, statement: sa.Update | sa.Delete,
            bookings: Collection[leases.NodeBooking], **values: Any) -> None:
     """Change or delete bookings, if they are as they were read.
 

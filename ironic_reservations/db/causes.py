@@ -19,7 +19,6 @@ import sqlite3
 from ironic_reservations import errors
 from ironic_reservations.db import connection
 from ironic_reservations.db import driver_errors
-from ironic_reservations.db import full_disk
 from ironic_reservations.db import sessions
 
 #: The distribution of each driver, by the name of its module.
@@ -54,7 +53,7 @@ def of(failure: errors.DatabaseUnavailable) -> str:
     if connection.misses_tables(cause):
         return f'{said}. Run "ironic-reservations-dbsync upgrade".'
     driver = driver_errors.of(cause)
-    if full_disk.is_full(driver):
+    if driver_errors.is_of_full_disk(driver):
         return f'{said}. Make room on the disk of the database.'
     if isinstance(driver, sqlite3.Error) and any(
             each in said for each in _NOT_THE_OWNER):

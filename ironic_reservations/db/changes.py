@@ -18,7 +18,7 @@ COMMIT without an answer, this row shows whether it was done.
 A row is written in the transaction that changes the node, so that both become
 visible together. The number is assigned before the commit, so that a row that
 becomes visible later may have a lower number: see
-:mod:`~ironic_reservations.engine.snapshots.seen_changes`.
+:mod:`~ironic_reservations.engine.snapshots.node_versions`.
 """
 
 from __future__ import annotations

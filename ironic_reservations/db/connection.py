@@ -18,10 +18,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 import datetime
-import random
-import sqlite3
 import threading
-import time
 from typing import Any
 
 from oslo_config import cfg
@@ -32,8 +29,6 @@ import sqlalchemy as sa
 
 from ironic_reservations import errors
 from ironic_reservations.db import driver_errors
-from ironic_reservations.db import full_disk
-from ironic_reservations.db import kept_connections
 from ironic_reservations.db import postgresql
 from ironic_reservations.db import server_identity
 from ironic_reservations.db import sessions
@@ -51,12 +46,6 @@ _NO_SUCH = (1146, 1054, '42P01', '42703')
 #: serialization failure, deadlock, lock timeout; and the error of MariaDB if
 #: it could not assign an auto-increment value because of one of the last two.
 _OUTRUN = ('40001', '40P01', '55P03', 1467)
-
-#: How long, in seconds, to wait for another writer.
-# It is long, since the lock is on the whole file, and waiting writers are
-# not served in order.
-_SQLITE_PATIENCE = 30
-_SQLITE_PAUSES = (0.002, 0.02)
 
 _MYSQL = ('mysql', 'mariadb')
 #: The type code of DATETIME in MariaDB's protocol.
@@ -143,8 +132,8 @@ class Database:
             shorten(engine)
             _tune(engine, self._limits)
             if file is not None:
-                kept_connections.keep(engine, file,
-                                      options.max_pool_size)
+                sqlite_file.keep_connections(engine, file,
+                                             options.max_pool_size)
             if (engine.dialect.name in _MYSQL
                     and options.mysql_wsrep_sync_wait is None):
                 sa.event.listen(engine, 'connect',
@@ -244,7 +233,7 @@ def _commit(connection: sa.Connection,
         # an error while returning it would hide this one.
         connection.invalidate()
         if (not isinstance(exc, Exception) or _in_the_way(exc)
-                or full_disk.refused_commit(driver_errors.of(exc))):
+                or driver_errors.refused_commit(driver_errors.of(exc))):
             raise
         LOG.exception('The outcome of a COMMIT is not known: the connection '
                       'to the database of the reservations was lost')
@@ -275,7 +264,7 @@ def translated() -> Iterator[None]:
                 'The tables of the database of the reservations are missing '
                 'or out of date. Run "ironic-reservations-dbsync upgrade" and '
                 'try again.') from exc
-        if full_disk.is_full(driver_errors.of(exc)):
+        if driver_errors.is_of_full_disk(driver_errors.of(exc)):
             LOG.error('The disk of the database of the reservations is full: '
                       '%s', exc)
             raise errors.DatabaseUnavailable(
@@ -312,7 +301,7 @@ def misses_tables(exc: BaseException) -> bool:
 def _tune(engine: sa.Engine, limits: sessions.Limits) -> None:
     name = engine.dialect.name
     if name == 'sqlite':
-        sa.event.listen(engine, 'connect', _on_sqlite_connect)
+        sa.event.listen(engine, 'connect', sqlite_file.on_connect)
     elif name in _MYSQL:
         if engine.dialect.driver == 'pymysql':
             sa.event.listen(engine, 'do_connect', sessions.limit_greeting)
@@ -331,22 +320,6 @@ def _tune(engine: sa.Engine, limits: sessions.Limits) -> None:
             limited = sessions.limit_transaction(limits)
             sa.event.listen(engine, 'begin', lambda connection:
                             connection.exec_driver_sql(limited))
-
-
-def _on_sqlite_connect(connection: Any, record: Any) -> None:
-    connection.execute(f'PRAGMA busy_timeout = {_SQLITE_PATIENCE * 1000}')
-    deadline = time.monotonic() + _SQLITE_PATIENCE
-    while True:
-        try:
-            connection.execute('PRAGMA journal_mode = WAL')
-        except sqlite3.OperationalError as exc:
-            # SQLite does not wait for this lock: opening a new file
-            # while another process writes to it fails at once.
-            if 'locked' not in str(exc) or time.monotonic() > deadline:
-                raise
-            time.sleep(random.uniform(*_SQLITE_PAUSES))
-        else:
-            return
 
 
 def _on_mysql_connect(connection: Any, record: Any) -> None:

@@ -15,7 +15,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+import errno
 import sqlite3
+
+#: MariaDB's errors: the disk is full, the table is full.
+_FULL_ON_MARIADB = (1021, 1114)
+#: SQLite's error if it cannot extend the index beside its file.
+_NO_INDEX = 'SQLITE_IOERR_SHMSIZE'
+#: PostgreSQL's error for a full disk.
+_FULL_ON_POSTGRESQL = '53100'
 
 
 def of(exc: BaseException) -> BaseException:
@@ -60,3 +68,29 @@ def caused(exc: BaseException | None, codes: Collection[str | int]) -> bool:
             return True
         exc = exc.__cause__
     return False
+
+
+def is_of_full_disk(driver: BaseException) -> bool:
+    """Return whether a write failed since the disk of the database is full.
+
+    :param driver: the exception of the driver.
+    """
+    return (refused_commit(driver)
+            or (isinstance(driver, OSError)
+                and driver.errno in (errno.ENOSPC, errno.EDQUOT))
+            or getattr(driver, 'sqlite_errorname', None) == _NO_INDEX
+            or has(driver, _FULL_ON_MARIADB))
+
+
+def refused_commit(driver: BaseException) -> bool:
+    """Return whether a COMMIT with this error has certainly done nothing.
+
+    SQLite has not written the record of the commit, and PostgreSQL aborts the
+    transaction. MariaDB may already have sent the transaction to other
+    servers.
+
+    :param driver: the exception of the driver.
+    """
+    return ((isinstance(driver, sqlite3.Error)
+             and 'database or disk is full' in str(driver))
+            or code(driver) == _FULL_ON_POSTGRESQL)

@@ -111,11 +111,9 @@ def update(connection: sa.Connection, node_uuids: Collection[str], *,
         hosts.update(connection, row.id, row.node_uuid, now, excluded=excluded)
 
 
-def delete(connection: sa.Connection, node_uuids: Collection[str], *,
-           now: datetime.datetime) -> None:
+def delete(connection: sa.Connection, node_uuids: Collection[str]) -> None:
     """Close nodes to leases.
 
-    :param now: not used; the signature is that of :func:`update`.
     :raises Conflict: one of the hosts has been deleted already.
     """
     for row in hosts.read(connection, node_uuids=node_uuids):

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from typing import Any
-from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -27,14 +26,8 @@ from ironic_reservations.model import leases
 _r = tables.reservations.c
 _l = tables.lease_reservations.c
 _s = tables.leases.c
-
-
-class Name(NamedTuple):
-    """The id, the name and the user of a lease."""
-
-    lease_id: str
-    name: str
-    user_id: str | None
+_COLUMNS = (_l.id.label('reservation_id'), _s.id, _s.generation, _s.name,
+            _s.project_id, _s.status, _s.degraded, _s.user_id)
 
 
 def read(connection: sa.Connection, node_uuids: Collection[str]
@@ -43,27 +36,22 @@ def read(connection: sa.Connection, node_uuids: Collection[str]
 
     :returns: by the ids of the lease reservations.
     """
-    rows = connection.execute(_on(
-        node_uuids, _l.id.label('reservation_id'), _s.id, _s.generation,
-        _s.name, _s.project_id, _s.status, _s.degraded, _s.user_id))
-    made = store.record(leases.NamedLease).reader(rows)
-    return {row.reservation_id: made(row) for row in rows}
+    return _named(connection.execute(_on(node_uuids, *_COLUMNS)))
 
 
 def read_by_reservation(connection: sa.Connection,
                         reservation_ids: Collection[str]
-                        ) -> dict[str, Name]:
+                        ) -> dict[str, leases.NamedLease]:
     """Return the leases of lease reservations.
 
     :returns: by the ids of the lease reservations.
     """
     # SELECT ... FROM lease_reservations JOIN leases ON ... WHERE id IN (...)
-    return {row.id: Name(row.lease_id, row.name, row.user_id)
-            for row in connection.execute(
-        sa.select(_l.id, _l.lease_id, _s.name, _s.user_id)
+    return _named(connection.execute(
+        sa.select(*_COLUMNS)
         .join_from(tables.lease_reservations, tables.leases,
                    _l.lease_id == _s.id)
-        .where(_l.id.in_(reservation_ids)))}
+        .where(_l.id.in_(reservation_ids))))
 
 
 def read_generations(connection: sa.Connection,
@@ -86,3 +74,8 @@ def _on(node_uuids: Collection[str],
                        _r.lease_reservation_id == _l.id)
             .join(tables.leases, _l.lease_id == _s.id)
             .where(_r.node_uuid.in_(node_uuids)))
+
+
+def _named(rows: sa.CursorResult[Any]) -> dict[str, leases.NamedLease]:
+    made = store.record(leases.NamedLease).reader(rows)
+    return {row.reservation_id: made(row) for row in rows}

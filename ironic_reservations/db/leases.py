@@ -24,6 +24,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import generations as db_generations
 from ironic_reservations.db import instance_reservations as db_instances
 from ironic_reservations.db import lease_parts
@@ -330,6 +331,44 @@ def read_of_project(connection: sa.Connection, project_id: str) -> list[str]:
         .order_by(_s.id)).scalars())
 
 
+def write(connection: sa.Connection, before: leases.Lease | None,
+          after: leases.Lease | None, now: datetime.datetime,
+          due_at: datetime.datetime | None,
+          key: tuple[str, str] | None) -> int | None:
+    """Write the differences between two states of a lease and its bookings.
+
+    The generations of all nodes whose bookings differ have been raised before.
+
+    :param before: the lease as it was read; ``None``: it is made.
+    :param after: the lease as it will be; ``None``: it is deleted.
+    :param due_at: the time at which the reconciler has to work on it next.
+    :param key: the key of the request that makes it, and a digest of it.
+    :returns: the new generation of the lease; ``None`` if its row is not
+        updated.
+    :raises Conflict: the lease or one of its bookings has changed since.
+    """
+    if before is None:
+        assert after is not None
+        insert(connection, after, due_at or after.start, *key or (None, None))
+        db_bookings.insert_many(connection, after.bookings, after.user_id, now)
+        return None
+    db_bookings.write(connection, before.bookings, () if after is None
+                      else after.bookings, before.user_id, now)
+    if after is not None and _without_bookings(after) == (
+            _without_bookings(before)):
+        return None
+    generation = (delete_many(connection, [before]) if after is None
+                  else update(connection, before, after, due_at))
+    if not generation:
+        raise db_connection.Conflict('the lease has changed meanwhile')
+    return generation
+
+
+def _without_bookings(lease: leases.Lease) -> leases.Lease:
+    return dataclasses.replace(lease, reservations=tuple(
+        dataclasses.replace(each, bookings=()) for each in lease.reservations))
+
+
 def insert(connection: sa.Connection, lease: leases.Lease,
            due_at: datetime.datetime, request_key: str | None,
            request_digest: str | None) -> None:
@@ -397,14 +436,6 @@ def read_of_reservations(connection: sa.Connection,
         sa.select(_l.lease_id).where(_l.id.in_(reservation_ids))
     ).scalars().all()
     return read(connection, set(ids))
-
-
-def delete(connection: sa.Connection, lease: leases.Lease) -> bool:
-    """Delete a lease without bookings.
-
-    :returns: ``False`` if another process has changed it since.
-    """
-    return delete_many(connection, [lease])
 
 
 def delete_many(connection: sa.Connection,

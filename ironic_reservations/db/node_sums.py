@@ -53,12 +53,28 @@ _SUMS = sa.select(
     histories.GENERATION.label('history'),
     histories.ELSEWHERE.label('elsewhere')
 ).group_by(_BUCKET_OF)
-# SELECT uuid, id, generation, revision FROM nodes
-_VERSIONS = sa.select(_n.uuid, _n.id, _n.generation, _n.revision)
+# SELECT uuid, id, id DIV 64, generation, revision FROM nodes
+_VERSIONS = sa.select(_n.uuid, _n.id, _BUCKET_OF, _n.generation, _n.revision)
 # The range is for the index.
 _VERSIONS_OF = _VERSIONS.where(
     _n.id.between(sa.bindparam('first'), sa.bindparam('last')),
     (_n.id - _n.id % _BUCKET).in_(sa.bindparam('buckets', expanding=True)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Version:
+    """The version of a node, by which a change is found.
+
+    :ivar id: the id of the row of the node.
+    :ivar bucket: the number of the bucket in which the node is summed up.
+    :ivar generation: the generation of the bookings of the node.
+    :ivar revision: the revision of the state of the node in Ironic.
+    """
+
+    id: int
+    bucket: int
+    generation: int
+    revision: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,8 +122,8 @@ def read_sums(connection: sa.Connection,
 
 def read_versions(connection: sa.Connection,
                   buckets: Collection[int] | None = None
-                  ) -> dict[str, tuple[int, int, int]]:
-    """Return id, generation and revision of nodes, by uuid.
+                  ) -> dict[str, Version]:
+    """Return the versions of nodes, by uuid.
 
     :param buckets: ``None``: all of them.
     """
@@ -115,10 +131,5 @@ def read_versions(connection: sa.Connection,
             else connection.execute(_VERSIONS_OF, {
                 'first': min(buckets), 'last': max(buckets) + _BUCKET - 1,
                 'buckets': list(buckets)}))
-    return {uuid: (number, generation, revision)
-            for uuid, number, generation, revision in rows}
-
-
-def bucket_of(number: int) -> int:
-    """Return the bucket of the node with an id."""
-    return number - number % _BUCKET
+    return {uuid: Version(ident, bucket, generation, revision)
+            for uuid, ident, bucket, generation, revision in rows}

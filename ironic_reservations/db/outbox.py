@@ -20,6 +20,7 @@ the process dies in between, another process sends the notice again.
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -95,11 +96,15 @@ def read_known(connection: sa.Connection,
                ids: Collection[str]) -> set[str]:
     """Return the ids of notices that exist, sent or not."""
     # SELECT id FROM outbox WHERE id IN (...)
-    wanted, known = list(ids), set[str]()
+    return {ident for piece in _pieces(ids) for ident in connection.scalars(
+        sa.select(_c.id).where(_c.id.in_(piece)))}
+
+
+def _pieces(ids: Collection[str]) -> Iterator[Sequence[str]]:
+    """Yield so many ids as one statement may have."""
+    wanted = sorted(ids)
     for first in range(0, len(wanted), _PIECE):
-        known.update(connection.scalars(sa.select(_c.id).where(
-            _c.id.in_(wanted[first:first + _PIECE]))))
-    return known
+        yield wanted[first:first + _PIECE]
 
 
 def count_written(connection: sa.Connection, kind: notices.Kind,
@@ -112,13 +117,12 @@ def count_written(connection: sa.Connection, kind: notices.Kind,
     # SELECT lease_id, COUNT(DISTINCT notice_id) FROM outbox
     #   WHERE lease_id IN (...) AND kind = ? AND created_at > ?
     #   GROUP BY lease_id
-    wanted = sorted(lease_ids)
-    return {lease_id: count for first in range(0, len(wanted), _PIECE)
+    return {lease_id: count for piece in _pieces(lease_ids)
             for lease_id, count in connection.execute(
                 sa.select(_c.lease_id,
                           sa.func.count(_c.notice_id.distinct()))
-                .where(_c.lease_id.in_(wanted[first:first + _PIECE]),
-                       _c.kind == kind.value, _c.created_at > since)
+                .where(_c.lease_id.in_(piece), _c.kind == kind.value,
+                       _c.created_at > since)
                 .group_by(_c.lease_id))}
 
 
@@ -131,13 +135,11 @@ def read_arrived(connection: sa.Connection, notice_ids: Collection[str]
     """
     # SELECT notice_id, COUNT(due_at), MAX(done_at) FROM outbox
     #   WHERE notice_id IN (...) GROUP BY notice_id
-    wanted = list(notice_ids)
-    return {notice_id: None if due else done
-            for first in range(0, len(wanted), _PIECE)
+    return {notice_id: None if due else done for piece in _pieces(notice_ids)
             for notice_id, due, done in connection.execute(
                 sa.select(_c.notice_id, sa.func.count(_c.due_at),
                           sa.func.max(_c.done_at))
-                .where(_c.notice_id.in_(wanted[first:first + _PIECE]))
+                .where(_c.notice_id.in_(piece))
                 .group_by(_c.notice_id))}
 
 

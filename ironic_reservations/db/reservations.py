@@ -18,6 +18,7 @@ Rows that promise a node to a lease are in :mod:`.bookings`.
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Sequence
 import dataclasses
 import datetime
 import functools
@@ -26,6 +27,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ironic_reservations.db import conditions
+from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.model import node_reservation
@@ -60,6 +62,10 @@ _WITH_GENERATION = sa.select(
         tables.reservations, tables.nodes, _r.node_uuid == _n.uuid).where(
             _r.uuid == sa.bindparam('uuid'), _r.immediate == 1)
 _STATES = {state.value: state for state in node_reservation.State}
+#: A reservation as it was read, and as it will be; ``None`` before: it is
+#: made; ``None`` after: it is deleted.
+Pair = tuple[node_reservation.Reservation | None,
+             node_reservation.Reservation | None]
 SORT_KEYS = ('uuid', 'node_uuid', 'instance_uuid', 'created_at', 'updated_at',
              'expires_at', 'state', 'project_id')
 
@@ -132,15 +138,13 @@ def _related(of_nodes: bool, by_uuid: bool) -> sa.SelectBase:
 
 
 def insert(connection: sa.Connection,
-           reservation: node_reservation.Reservation
-           ) -> node_reservation.Reservation:
-    """Write a new reservation.
+           reservation: node_reservation.Reservation) -> int:
+    """Write a new reservation, and return the id of its row.
 
     :raises oslo_db.exception.DBDuplicateEntry: the uuid, the node or the
         instance already has a reservation.
     """
-    return dataclasses.replace(reservation, id=RESERVATION.insert_one(
-        connection, reservation, immediate=1))
+    return int(RESERVATION.insert_one(connection, reservation, immediate=1))
 
 
 def delete_void(connection: sa.Connection,
@@ -209,6 +213,37 @@ def update(connection: sa.Connection, before: node_reservation.Reservation,
     #   (state != 'reserved' OR expires_at > now)
     RESERVATION.update(connection, before, after, _UPDATE_LIVE,
                         now=now, updated_at=now)
+
+
+def write(connection: sa.Connection, pairs: Sequence[Pair],
+          now: datetime.datetime) -> dict[str, int]:
+    """Write the differences between two states of reservations.
+
+    The generations of their nodes have been raised before, except for void
+    reservations, which give no right to a node.
+
+    :returns: the ids of the inserted rows, by uuid.
+    :raises Conflict: one of the reservations has changed since.
+    :raises oslo_db.exception.DBDuplicateEntry: a new reservation has the uuid,
+        the node or the instance of another one.
+    """
+    gone = [before for before, after in pairs
+            if before is not None and after is None]
+    void = [row for row in gone if not row.live(now)]
+    if void and delete_void(connection, void, now) != len(void):
+        raise db_connection.Conflict('a reservation has changed meanwhile')
+    for row in gone:
+        if row.live(now):
+            delete(connection, row)
+    ids = {}
+    for before, after in pairs:
+        if after is None:
+            continue
+        if before is None:
+            ids[after.uuid] = insert(connection, after)
+        else:
+            update(connection, before, after, now)
+    return ids
 
 
 # The uuid is not enough, since clients choose it and may reuse it.

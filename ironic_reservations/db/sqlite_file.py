@@ -10,10 +10,14 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The file of a SQLite database, which only its owner may read.
+"""The file of a SQLite database, and the connections to it.
 
-It contains the proofs of all reservations. SQLite gives the files that it
-creates beside it the same mode.
+Only its owner may read it: it contains the proofs of all reservations. SQLite
+gives the files that it creates beside it the same mode.
+
+Connections are kept between transactions. oslo.db opens one for each
+transaction, and it takes longer than most transactions to open the file, to
+read its schema, and to write its log back when the last connection is closed.
 """
 
 from __future__ import annotations
@@ -22,15 +26,32 @@ import contextlib
 import errno
 import os
 import pathlib
+import random
+import sqlite3
 import stat
 import tempfile
+import time
+from typing import Any
+import weakref
 
 import sqlalchemy as sa
+from sqlalchemy import pool
 
 _OWNERS = 0o600
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 #: The suffixes of the database and of the files beside it.
 _BESIDE = ('', '-wal', '-shm', '.lock')
+
+#: How long, in seconds, to wait for another writer.
+# It is long, since the lock is on the whole file, and waiting writers are
+# not served in order.
+_PATIENCE = 30
+_PAUSES = (0.002, 0.02)
+
+#: The key of a connection's file in the record of the connection.
+_FILE = 'ironic_reservations.file'
+
+_engines: weakref.WeakSet[sa.Engine] = weakref.WeakSet()
 
 
 def path(url: sa.URL) -> pathlib.Path | None:
@@ -99,3 +120,66 @@ def read_by_others(file: pathlib.Path) -> list[pathlib.Path]:
     return [each for each in (file.with_name(file.name + more)
                               for more in _BESIDE)
             if each.exists() and each.stat().st_mode & _OTHERS]
+
+
+def on_connect(connection: Any, record: Any) -> None:
+    """Set a connection up; a listener for the ``connect`` event."""
+    connection.execute(f'PRAGMA busy_timeout = {_PATIENCE * 1000}')
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            connection.execute('PRAGMA journal_mode = WAL')
+        except sqlite3.OperationalError as exc:
+            # SQLite does not wait for this lock: opening a new file
+            # while another process writes to it fails at once.
+            if 'locked' not in str(exc) or time.monotonic() > deadline:
+                raise
+            time.sleep(random.uniform(*_PAUSES))
+        else:
+            return
+
+
+def keep_connections(engine: sa.Engine, file: pathlib.Path, most: int) -> None:
+    """Make an engine keep its connections to a SQLite file.
+
+    :param most: the number of kept connections; more may be open at a time.
+    """
+    made = engine.pool
+    # It has the listeners of the pool that it replaces, which set up each
+    # connection.
+    engine.pool = pool.QueuePool(
+        made._creator, pool_size=most, max_overflow=-1, use_lifo=True,
+        _dispatch=made.dispatch, dialect=engine.dialect)
+
+    def opened(connection: Any, record: Any) -> None:
+        record.info[_FILE] = _identity(file)
+
+    def taken(connection: Any, record: Any, proxy: Any) -> None:
+        # A backup may have replaced the file. SQLite would apply the log of
+        # the old file to it.
+        if record.info[_FILE] != _identity(file):
+            raise sa.exc.DisconnectionError(f'{file} is another file by now')
+    sa.event.listen(engine, 'connect', opened)
+    sa.event.listen(engine, 'checkout', taken)
+    _engines.add(engine)
+
+
+def _identity(file: pathlib.Path) -> tuple[int, int] | None:
+    try:
+        found = file.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _close_unused() -> None:
+    """Close the connections that no thread uses at present.
+
+    A process must neither use nor close a connection to SQLite that its
+    parent has opened.
+    """
+    for engine in list(_engines):
+        engine.dispose()
+
+
+os.register_at_fork(before=_close_unused)

@@ -25,6 +25,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import snapshots
+from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
@@ -35,8 +36,6 @@ from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_sets
 from ironic_reservations.planner import offers
 
-#: The search for the earliest start ends here.
-_AHEAD = datetime.timedelta(days=366)
 _MINUTE = datetime.timedelta(minutes=1)
 
 
@@ -156,7 +155,7 @@ def _earliest(snapshot: snapshots.Snapshot, hosts: int,
               project_id: str | None) -> datetime.datetime | None:
     try:
         end = start + duration
-        latest = min(end + _AHEAD, instants.LAST)
+        latest = ladder.search_end(end)
     except OverflowError as exc:
         raise errors.InvalidValue(
             f'A lease of {time_text.duration(duration)} would end after the '

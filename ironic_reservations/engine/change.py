@@ -46,14 +46,16 @@ from ironic_reservations.db import claims as db_claims
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import histories as db_histories
 from ironic_reservations.db import lease_flags as db_lease_flags
+from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import node_windows as db_windows
+from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
-from ironic_reservations.engine import commit as generations
 from ironic_reservations.engine import difference as difference_module
+from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature as feature_module
 from ironic_reservations.engine import retry
-from ironic_reservations.engine import rows
+from ironic_reservations.engine import seen as seen_module
 from ironic_reservations.engine import snapshots
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_reservation
@@ -511,8 +513,8 @@ def commit(engine: Engine, change: Change) -> None:
                 db_claims.lock_projects(connection, kind, {
                     project for each, project in change.locks
                     if each == kind}, now)
-            generations.commit(connection, difference.seen, now,
-                               change.let_through, change.id)
+            seen_module.advance(connection, difference.seen, now,
+                                change.let_through, change.id)
             if difference.homes:
                 db_bookings.move(connection, difference.homes, now)
             if difference.lost:
@@ -520,13 +522,14 @@ def commit(engine: Engine, change: Change) -> None:
             for check in change.first:
                 check(connection)
             if reserved := change.of_reservations:
-                change.row_ids.update(rows.write_reservations(
+                change.row_ids.update(db_reservations.write(
                     connection, [(write.before, write.after)
                                  for write in reserved], now))
+            key = _key_of(change)
             for write in change.all_of_leases:
-                generation = rows.write_lease(
-                    connection, write.before, write.after, now, write.due_at,
-                    change.given)
+                generation = db_leases.write(connection, write.before,
+                                             write.after, now, write.due_at,
+                                             key)
                 if generation and write.after is not None:
                     change.lease_generations[write.after.id] = generation
             for statement in change.statements:
@@ -556,3 +559,10 @@ def commit(engine: Engine, change: Change) -> None:
                      row for row in write.after.bookings
                      if row.node_uuid in raised])],
                 difference.homes)
+
+
+def _key_of(change: Change) -> tuple[str, str] | None:
+    """Return the key of a request, and its digest, if a feature keeps it."""
+    known = change.given_of(earlier.Earlier)
+    return None if known is None or known.key is None else (
+        known.key.key, known.key.digest)

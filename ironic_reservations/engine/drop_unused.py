@@ -19,7 +19,6 @@ import datetime
 import sqlalchemy as sa
 
 from ironic_reservations.db import reservations as db_reservations
-from ironic_reservations.engine import commit
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen
 from ironic_reservations.model import node_reservation
@@ -44,7 +43,7 @@ def drop_unused(engine: Engine, connection: sa.Connection, uuid: str,
             reservation.state is not node_reservation.State.RESERVED
             or reservation.acted):
         return False
-    commit.commit(connection, seen.Seen({node_uuid: generation}), now)
+    seen.advance(connection, seen.Seen({node_uuid: generation}), now)
     db_reservations.delete(connection, reservation)
     for each in engine.features:
         each.undo(connection, reservation, now)

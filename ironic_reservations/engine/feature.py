@@ -27,6 +27,7 @@ from collections.abc import MutableMapping
 from collections.abc import Sequence
 import datetime
 from typing import Any
+from typing import Protocol
 from typing import TYPE_CHECKING
 from typing import TypeVar
 
@@ -39,6 +40,9 @@ from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_reservation
 from ironic_reservations.model import node_window
 from ironic_reservations.model import reasons
+from ironic_reservations.planner import bookings
+from ironic_reservations.planner import host_states
+from ironic_reservations.planner import loans
 from ironic_reservations.planner import pick
 
 if TYPE_CHECKING:
@@ -50,7 +54,6 @@ if TYPE_CHECKING:
     from ironic_reservations.engine import lost_promises
     from ironic_reservations.engine.lease_cycle import context as lease_context
     from ironic_reservations.engine.leases import ladder
-    from ironic_reservations.engine.snapshots import host_limits
 
 _Answer = TypeVar('_Answer')
 
@@ -93,6 +96,29 @@ class Obstacle(Exception):
     def __init__(self, reason: reasons.Reason) -> None:
         super().__init__(reason.text)
         self.reason = reason
+
+
+class HostLimits(Protocol):
+    """The hosts that each project may have, kept with all hosts."""
+
+    def put(self, number: int, here: host_states.HostState | None) -> bool:
+        """Store the state of a host.
+
+        :param here: the state; ``None``: the host has been removed.
+        :returns: whether bookings may now move to other hosts than before.
+        """
+
+    def loans(self, instant: int) -> loans.Loans:
+        """Return the hosts that projects have only until an instant."""
+
+    def narrow(self, here: host_states.HostState,
+               drawn: list[bookings.Booking], now: datetime.datetime,
+               margin: int) -> tuple[list[bookings.Booking], list[int]]:
+        """Return bookings that can move only to hosts that they may have.
+
+        :returns: the bookings, and the instants from which some of them may
+            move to more hosts.
+        """
 
 
 class Feature:
@@ -141,7 +167,7 @@ class Feature:
         """
         return None
 
-    def narrow(self, conf: cfg.ConfigOpts) -> host_limits.HostLimits | None:
+    def narrow(self, conf: cfg.ConfigOpts) -> HostLimits | None:
         """Return an object for the hosts that projects may have.
 
         It has no hosts yet; the process keeps it, and adds its hosts.

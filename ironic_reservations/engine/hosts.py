@@ -316,26 +316,25 @@ def _removing(engine: Engine, host: leases.Host) -> change_module.Change:
 
 def allocations(engine: Engine, lease_id: str | None = None,
                 reservation_id: str | None = None,
-                host_id: int | None = None
+                host: leases.Host | None = None
                 ) -> list[tuple[leases.Host,
                                 list[tuple[leases.NodeBooking, str]]]]:
     """Read hosts with their bookings, and the id of the lease of each.
 
     :param lease_id: show bookings of this lease only; all hosts are shown.
     :param reservation_id: show bookings of this lease reservation only.
+    :param host: show this host only.
     """
     with engine.database.snapshot() as connection:
-        rows = db_hosts.read(
-            connection, ids=None if host_id is None else (host_id,))
-        hosts = _whole(connection, rows)
+        hosts = ([host] if host is not None
+                 else _whole(connection, db_hosts.read(connection)))
         promised: dict[str, list[tuple[leases.NodeBooking, str]]] = {}
         for booking, of_lease in db_bookings.read_of_hosts(
                 connection, lease_id, reservation_id,
-                hosts[0].node.uuid if host_id is not None and hosts
-                else None):
+                None if host is None else host.node.uuid):
             promised.setdefault(booking.node_uuid, []).append(
                 (booking, of_lease))
-    return [(host, promised.get(host.node.uuid, [])) for host in hosts]
+    return [(each, promised.get(each.node.uuid, [])) for each in hosts]
 
 
 def properties(engine: Engine, with_private: bool) -> list[Property]:
@@ -358,8 +357,9 @@ def set_private(engine: Engine, name: str, private: bool) -> Property:
     with engine.database.write() as connection:
         db_hosts.update_private(connection, name, private, now)
         found = db_hosts.read_properties(connection, name)
-    if not found:
-        raise errors.PropertyNotFound(
-            f'No host has a capability {name!r}. "GET '
-            '/v1/os-hosts/properties" lists the capabilities.')
+        # The row of a capability stays when no host has it any more.
+        if not found:
+            raise errors.PropertyNotFound(
+                f'No host has a capability {name!r}. "GET '
+                '/v1/os-hosts/properties" lists the capabilities.')
     return found[0]

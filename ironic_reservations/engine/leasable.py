@@ -104,7 +104,8 @@ def sync(engine: Engine) -> None:
                                   traits=traits),
                 db_leasable.insert)
         _change(engine, 'gone, and no hosts any more', db_leasable.read_gone,
-                db_leasable.delete)
+                lambda connection, uuids, now: db_leasable.delete(connection,
+                                                                  uuids))
 
 
 def _change(engine: Engine, what: str, read: _Read, write: _Write) -> None:

@@ -10,11 +10,18 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The generations that a change of the timeline rests on, as they were read.
+"""The generations that a change of the timeline rests on.
 
 Each change of a node's bookings raises the generation of the node.  So if the
 generation is still the same, the bookings that were read *after* it, or in the
 same snapshot, are still the same, too.
+
+A use case that changes bookings, reservations, requests under way or hosts
+first reads the generations of the nodes, then everything else that the
+decision rests on, and decides.  Then, in one transaction, :func:`advance`
+comes first, and the rows are written after it, each under a condition on the
+values that were read.  If any of them has changed, nothing is written, and the
+attempt begins again with its first read.
 """
 
 from __future__ import annotations
@@ -23,12 +30,16 @@ from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
+import datetime
 
 import sqlalchemy as sa
 
+from ironic_reservations import errors
 from ironic_reservations.db import bookings as db_bookings
+from ironic_reservations.db import changes as db_changes
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import generations as db_generations
+from ironic_reservations.db import histories as db_histories
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
@@ -128,3 +139,64 @@ def read_again(connection: sa.Connection,
         raise db_connection.Conflict('a booking has changed meanwhile')
     return Seen().also(*(Seen({booking.node_uuid: generation})
                           for booking, generation in there))
+
+
+def advance(connection: sa.Connection, seen: Seen, now: datetime.datetime,
+            let_through: tuple[str, str] | None = None,
+            change_id: str | None = None) -> None:
+    """Raise the generations of nodes, if none of them has changed.
+
+    This comes first in a transaction that writes bookings of these nodes:
+    until the transaction ends, no other one can write bookings of them.
+
+    :param now: the time of the decision.
+    :param let_through: a node, and the token of the request that is let
+        through to it.
+    :param change_id: the id of the request, by which a lost COMMIT is found.
+    :raises Conflict: a node has changed since it was read.
+    """
+    raised = seen.raised()
+    for uuid, node in seen.fresh.items():
+        token = (let_through[1] if let_through and let_through[0] == uuid
+                 else None)
+        if not seen.generations[uuid]:
+            # If two transactions add the same node, its unique uuid lets one
+            # of them through.
+            if not db_nodes.insert_node(connection, node, now, token):
+                _check_server(connection)
+                raise errors.Contention(
+                    f'Node {uuid} is new in this database, which has lost its '
+                    'last changes a moment ago. A request of before may be on '
+                    'its way to the node. Nothing was changed; try again in '
+                    'some minutes.')
+        elif not db_nodes.advance(connection, uuid, seen.generations[uuid],
+                                  raised[uuid], node, now, token):
+            _check_server(connection)
+            raise db_connection.Conflict(
+                f'node {uuid} is no longer at generation '
+                f'{seen.generations[uuid]}')
+    if not db_nodes.advance_all(connection, {
+            uuid: generation for uuid, generation in seen.generations.items()
+            if uuid not in seen.fresh}, seen.step, let_through):
+        _check_server(connection)
+        raise db_connection.Conflict('a node has changed meanwhile')
+    # A new owner raises no generation.  This transaction has locked the rows,
+    # so the owners that are read here stay until it ends.
+    owners = {uuid: owner for uuid, owner in seen.owners.items()
+              if uuid not in seen.fresh}
+    if owners and db_nodes.read_owners(connection, owners.keys()) != owners:
+        raise db_connection.Conflict('a node has another owner meanwhile')
+    # A node without a row has never been promised.
+    db_changes.insert(connection, {
+        uuid: raised[uuid] for uuid, generation in seen.generations.items()
+        if generation}, change_id)
+
+
+def _check_server(connection: sa.Connection) -> None:
+    """Check that the server of the database is the same as before.
+
+    :raises Elsewhere: it is another one.
+    """
+    if db_histories.is_elsewhere(connection):
+        raise db_histories.Elsewhere('the server of the database is another '
+                                     'one than before')

@@ -1,1 +1,1 @@
-"""One folder for each optional feature; ``in_order`` lists them."""
+"""One folder for each optional feature; ``folders`` lists them."""

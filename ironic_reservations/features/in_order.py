@@ -15,30 +15,15 @@
 from __future__ import annotations
 
 from ironic_reservations.engine import feature
-from ironic_reservations.features.announcements import feature as announcements
-from ironic_reservations.features.audit import feature as audit
-from ironic_reservations.features.calendar import feature as calendar
-from ironic_reservations.features.enforcement import feature as enforcement
-from ironic_reservations.features.history import feature as history
-from ironic_reservations.features.keys import feature as keys
-from ironic_reservations.features.limits import feature as limits
-from ironic_reservations.features.maintenance import feature as maintenance
-from ironic_reservations.features.no_show import feature as no_show
-from ironic_reservations.features.notices import feature as notices
-from ironic_reservations.features.open_dates import feature as open_dates
-from ironic_reservations.features.owners import feature as owners
-from ironic_reservations.features.placement import feature as placement
-from ironic_reservations.features.queue import feature as queue
-from ironic_reservations.features.usage import feature as usage
+from ironic_reservations.features import folders
 
-#: All features.
-FEATURES: tuple[type[feature.Feature], ...] = (
-    open_dates.OpenDates, queue.Queue, maintenance.Maintenance,
-    limits.Limits, keys.Keys, notices.Notices, owners.Owners, usage.Usage,
-    no_show.NoShow, audit.Audit, history.History, calendar.Calendar,
-    # Before Placement and the enforcement service, which may answer late.
-    announcements.Announcements, announcements.Unrequested,
-    placement.Placement, enforcement.Enforcement)
+#: All features: the classes that the modules ``feature`` define.
+FEATURES: tuple[type[feature.Feature], ...] = tuple(
+    each for folder in folders.FOLDERS
+    for module in folders.modules(folder, 'feature')
+    for each in vars(module).values()
+    if isinstance(each, type) and issubclass(each, feature.Feature)
+    and each.__module__ == module.__name__)
 
 
 def new() -> tuple[feature.Feature, ...]:

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from ironic_reservations.features.audit import options as audit
-from ironic_reservations.features.notices import options as notices
-from ironic_reservations.features.placement import nova_options as nova
-from ironic_reservations.features.placement import options as placement
+from ironic_reservations.features import folders
 
-#: Each has GROUP and OPTS.
-GROUPS: tuple[ModuleType, ...] = (audit, notices, nova, placement)
+#: The modules ``options`` and ``..._options``. Each has GROUP and OPTS.
+GROUPS: tuple[ModuleType, ...] = tuple(
+    module for folder in sorted(folders.FOLDERS)
+    for module in folders.modules(folder, 'options'))
 #: The sections with the options of a client of keystoneauth.
-CLOUDS: tuple[ModuleType, ...] = (nova, placement)
+CLOUDS: tuple[ModuleType, ...] = tuple(
+    module for module in GROUPS if hasattr(module, 'SERVICE_TYPE'))

@@ -16,13 +16,11 @@ from __future__ import annotations
 
 from oslo_policy import policy
 
-from ironic_reservations.features.calendar import policies as calendar
-from ironic_reservations.features.limits import policies as limits
-from ironic_reservations.features.maintenance import policies as maintenance
-from ironic_reservations.features.usage import policies as usage
+from ironic_reservations.features import folders
 
 
 def list_rules() -> list[policy.RuleDefault]:
-    """Return the rules of all features."""
-    return [rule for each in (calendar, limits, maintenance, usage)
-            for rule in each.RULES]
+    """Return the rules of all features: RULES of the modules ``policies``."""
+    return [rule for folder in sorted(folders.FOLDERS)
+            for module in folders.modules(folder, 'policies')
+            for rule in module.RULES]

@@ -59,6 +59,18 @@ class TestKinds(testtools.TestCase):
         self.assertEqual(kinds, set(re.findall(
             r'``(\w+)``', reference['history_notice']['description'])))
 
+    def test_each_channel_and_outcome_is_in_the_history_of_the_api(self):
+        """A new one is a new version, with a line in the OpenAPI description.
+        """
+        api = yaml.safe_load((
+            ROOT / 'ironic_reservations' / 'api' / 'openapi.yaml').read_text())
+        sent = api['components']['schemas']['LeaseHappening']['properties'][
+            'sent']['items']['properties']
+        self.assertEqual([each.value for each in notices.Channel],
+                         sent['channel']['enum'])
+        self.assertEqual([*(each.value for each in notices.Outcome), None],
+                         sent['outcome']['enum'])
+
     def test_guide_has_each_placeholder(self):
         page = PAGE.read_text()
         used = {name for path in TEMPLATES.iterdir() for name in

@@ -20,14 +20,17 @@ import pathlib
 
 import testtools
 
+from ironic_reservations.features import folders
+
 _PROJECT = 'ironic_reservations'
 _ROOT = pathlib.Path(__file__).parents[2] / _PROJECT
 #: The rooms that must not import features; the composing modules may.
 _CORE = {'api', 'build.py', 'clouds', 'conf', 'db', 'engine', 'features',
          'guard', 'lifecycle', 'model', 'objects', 'planner', 'policies',
          'reconciler'}
-#: The lists of all features, of their options and policies: they import them.
-_LISTS = ('features.in_order', 'features.options', 'features.policies')
+#: The list of all features, and the modules that import what is in it.
+_LISTS = ('features.folders', 'features.in_order', 'features.options',
+          'features.policies')
 
 
 def _feature(module: str) -> str | None:
@@ -66,6 +69,13 @@ class TestCase(testtools.TestCase):
         self.assertEqual([], sorted(
             each for path in _ROOT.rglob('*.py')
             for each in broken(path.relative_to(_ROOT), path.read_text())))
+
+    def test_each_folder_is_listed(self) -> None:
+        """A folder that is missing in the list is never imported."""
+        self.assertEqual(
+            sorted(path.parent.name for path
+                   in _ROOT.glob('features/*/feature.py')),
+            sorted(folders.FOLDERS), 'FOLDERS in features/folders.py')
 
     def test_an_import_of_a_feature_by_the_core_is_found(self) -> None:
         """An import of a name of its module counts as well."""

@@ -96,8 +96,8 @@ class TestCase(testtools.TestCase):
     def test_generations_are_raised_by_changes(self) -> None:
         """Another place is in the list, with the reason."""
         self.assertEqual(sorted(RAISED_ELSEWHERE), sorted({
-            *_modules('commit', 'commit'), *_modules('commit',
-                                                     'generations')}))
+            *_modules('advance', 'seen'),
+            *_modules('advance', 'seen_module')}))
 
     def test_transaction_is_found(self) -> None:
         for source in ('with engine.database.write() as c: pass',

@@ -422,6 +422,12 @@ def read(datatype: type[wtypes.Base], document: Any, minor: int,
     return out
 
 
+def values(read_parts: wtypes.Base) -> dict[str, Any]:
+    """Return all parts of a body or a query by their names."""
+    return {part.name: getattr(read_parts, part.key)
+            for part in wtypes.list_attributes(type(read_parts))}
+
+
 def _without_nulls(known: Mapping[str, attribute],
                    document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a document with each null replaced by its meaning."""

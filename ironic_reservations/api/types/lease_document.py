@@ -49,9 +49,6 @@ class Outside:
 
 
 NOTHING = Outside()
-#: The versions that changed the document of a lease.
-_FORMS = (versions.SEED, versions.DEGRADED, versions.FLEXIBLE, versions.QUEUE,
-          versions.LOANS)
 
 
 def document(lease: leases.Lease, minor: int = versions.SEED,
@@ -82,12 +79,9 @@ def document(lease: leases.Lease, minor: int = versions.SEED,
         'events': _events(lease.id, lease.events),
         'waiting': lease.waiting,
     }
-    if minor >= versions.DEGRADED:
-        made['degraded_reason'] = outside.reasons.get(lease.id)
-    if minor >= versions.FLEXIBLE:
-        made.update(_open_dates(lease))
-    if minor >= versions.QUEUE:
-        made.update(_queue(lease))
+    for since, keys in _ADDED:
+        if minor >= since:
+            made.update(keys(lease, outside))
     return made
 
 
@@ -111,7 +105,11 @@ def written(page: Sequence[leases.Lease], minor: int = versions.SEED,
     return texts
 
 
-def _open_dates(lease: leases.Lease) -> dict[str, Any]:
+def _reason(lease: leases.Lease, outside: Outside) -> dict[str, Any]:
+    return {'degraded_reason': outside.reasons.get(lease.id)}
+
+
+def _open_dates(lease: leases.Lease, _: Outside) -> dict[str, Any]:
     """Return the open dates of a lease as clients see them."""
     between = lease.between
     return {
@@ -123,7 +121,7 @@ def _open_dates(lease: leases.Lease) -> dict[str, Any]:
     }
 
 
-def _queue(lease: leases.Lease) -> dict[str, Any]:
+def _queue(lease: leases.Lease, _: Outside) -> dict[str, Any]:
     """Return the place of a lease in the queue as clients see it."""
     queued = lease.queued
     return {
@@ -132,6 +130,13 @@ def _queue(lease: leases.Lease) -> dict[str, Any]:
             queued.promised),
         'priority': None if queued is None else queued.priority,
     }
+
+
+#: The keys that versions have added to the document of a lease, in its order.
+_ADDED = ((versions.DEGRADED, _reason), (versions.FLEXIBLE, _open_dates),
+          (versions.QUEUE, _queue))
+#: The versions that changed the document: the last one changed its nodes.
+_FORMS = (versions.SEED, *(since for since, _ in _ADDED), versions.LOANS)
 
 
 def moved(lease: rehearsal.Moved) -> dict[str, Any]:

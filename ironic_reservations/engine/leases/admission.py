@@ -32,7 +32,6 @@ from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import limits
 from ironic_reservations.model import requirements
-from ironic_reservations.model import time_text
 from ironic_reservations.planner import allowance
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import planning
@@ -158,10 +157,8 @@ class Admission:
             self._project)
         if starts.fixed:
             return refusal
-        return errors.LeaseRefused(
-            f'No start from {time_text.moment(starts.first)} until '
-            f'{time_text.moment(starts.last)} was found. For the first of '
-            f'them: {refusal}', **refusal.details)
+        return errors.LeaseRefused(refusal_messages.no_start(
+            starts.first, starts.last, str(refusal)), **refusal.details)
 
     def _room(self, start: datetime.datetime,
               outcome: plans.Plan | plans.Refusal

@@ -41,8 +41,6 @@ _Changed = tuple[leases.Lease, change_module.Change | None]
 
 
 def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
-           project_id: str | None = None,
-           dry_run: bool = False,
            allowed: limits.Limits | None = None,
            key: earlier.Key | None = None,
            permitted: leases.Lease | None = None) -> leases.Lease:
@@ -51,8 +49,6 @@ def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
     A lease that has started keeps its nodes. Other leases that have not
     started move to other nodes for it.
 
-    :param project_id: the project that must own it; ``None``: any.
-    :param dry_run: whether to plan and answer without changing anything.
     :param allowed: the limits of the caller; ``None``: the limits of a
         project.
     :param key: the identity of the request, if it has one; a request that has
@@ -69,8 +65,8 @@ def change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
     :raises Contention: other requests changed the hosts at each attempt.
     :raises OutcomeUnknown: the lease may or may not have been changed.
     """
-    return _change(engine, lease_id, changes, project_id, dry_run, allowed,
-                   permitted, key)[0]
+    return _change(engine, lease_id, changes, False, allowed, permitted,
+                   key)[0]
 
 
 def rehearse(engine: Engine, lease_id: str, changes: leases.LeaseChange,
@@ -82,18 +78,17 @@ def rehearse(engine: Engine, lease_id: str, changes: leases.LeaseChange,
     :raises: as :func:`change`.
     """
     return lease_rehearsal.rehearsal(engine, *_change(
-        engine, lease_id, changes, None, True, allowed, permitted))
+        engine, lease_id, changes, True, allowed, permitted))
 
 
 def _change(engine: Engine, lease_id: str, changes: leases.LeaseChange,
-            project_id: str | None, dry_run: bool,
-            allowed: limits.Limits | None, permitted: leases.Lease | None,
+            dry_run: bool, allowed: limits.Limits | None,
+            permitted: leases.Lease | None,
             key: earlier.Key | None = None) -> _Changed:
     if allowed is None:
         allowed = engine.limits['leases', True]
-    request = _Request(engine, lease_id, changes, project_id,
-                       ladder.Ladder(engine, dry_run), allowed,
-                       None if dry_run else key, permitted)
+    request = _Request(engine, lease_id, changes,
+                       ladder.Ladder(engine, dry_run), allowed, key, permitted)
     try:
         return change_module.carry_out(engine, request.plan, dry_run=dry_run,
                                        refused=request.check_unserved)
@@ -112,7 +107,6 @@ class _Request:
     _engine: Engine
     _lease_id: str
     _changes: leases.LeaseChange
-    _project_id: str | None
     _ladder: ladder.Ladder
     _allowed: limits.Limits
     _key: earlier.Key | None
@@ -161,8 +155,7 @@ class _Request:
                 if self._key is not None:
                     self._known = earlier.read(self._engine, connection,
                                                self._key, now)
-                before = lease_find.read(connection, self._lease_id,
-                                         self._project_id)
+                before = lease_find.read(connection, self._lease_id)
         self._before = before
         return before
 
@@ -179,9 +172,8 @@ class _Request:
             refused, lease, self._changes, now, allowed, ceiling.of_project(
                 engine, allowed, lease.project_id, now, lease.id),
             lambda changes: _Request(
-                engine, self._lease_id, changes, self._project_id,
-                self._ladder.for_offers(), allowed, None, lease
-                ).plan().result)
+                engine, self._lease_id, changes, self._ladder.for_offers(),
+                allowed, None, lease).plan().result)
 
     def check_unserved(self, refusal: errors.ReservationError) -> None:
         """Check that no copy of the refused request was served meanwhile.
@@ -206,7 +198,6 @@ class _Request:
         project = ceiling.of_project(engine, allowed, before.project_id,
                                        now, before.id)
         compared = self._ladder.is_compared()
-        until = project.latest_end(before, after.end)
         window = _window(after, changes, allowed, now)
         first, last = (after.start, after.start) if window is None else (
             window.first, window.last)
@@ -215,7 +206,7 @@ class _Request:
                  ) -> lease_replan.Replanned | errors.LeaseRefused:
             try:
                 return lease_replan.replan(
-                    engine, before, after, changes, now, until, project,
+                    engine, before, after, changes, now, project,
                     compared or terms.others is not None, allowed, window,
                     terms.others)
             except errors.LeaseRefused as exc:

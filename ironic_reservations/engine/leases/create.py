@@ -29,7 +29,6 @@ from ironic_reservations.engine import difference
 from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.leases import admission
-from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import flavors as lease_flavors
 from ironic_reservations.engine.leases import ladder
@@ -45,14 +44,12 @@ _Made = tuple[leases.Lease, change.Change | None]
 
 
 def create(engine: Engine, request: leases.LeaseRequest,
-           dry_run: bool = False,
            allowed: limits.Limits | None = None) -> leases.Lease:
     """Make a lease, or raise the reasons and the offers.
 
     The lease is planned together with all leases that have not started, which
     make room for it if they can.
 
-    :param dry_run: whether to plan and answer without creating the lease.
     :param allowed: the limits of the caller; ``None``: those of a project.
     :raises InvalidValue: the request makes no sense.
     :raises LeaseLimit: the request exceeds a limit of the operator.
@@ -65,7 +62,7 @@ def create(engine: Engine, request: leases.LeaseRequest,
     :raises Contention: other requests changed the hosts at each attempt.
     :raises OutcomeUnknown: the lease may or may not have been made.
     """
-    return _create(engine, request, dry_run, allowed)[0]
+    return _create(engine, request, False, allowed)[0]
 
 
 def rehearse(engine: Engine, request: leases.LeaseRequest,
@@ -129,9 +126,7 @@ class _Request:
             raise errors.InvalidValue(
                 'The lease has no reservations. Send at least one.')
         for requested in request.reservations:
-            request_checks.check_amounts(requested.least, requested.most,
-                                         requested.resource_type,
-                                         requested.instances)
+            request_checks.check_amounts(requested)
         self._requirements = [*map(request_checks.requirement_of,
                                    request.reservations)]
         request_checks.check_comparisons(self._requirements)
@@ -175,7 +170,7 @@ class _Request:
         making = change.Change(
             now, changes, [change.Write(None, lease), *room.writes],
             room.snapshot, lease.id, [self._allowed, self._known])
-        making.wrong_from(*lease_dates.begun_from(lease, now))
+        making.wrong_from(*request_checks.begun_from(lease, now))
         return change.Planned((lease, making), making)
 
     def check_unserved(self, refusal: errors.ReservationError) -> None:

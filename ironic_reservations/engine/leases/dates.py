@@ -10,53 +10,16 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The dates of a lease: their changes, and the last check of them."""
+"""Other dates of a lease, and of its events."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 import dataclasses
 import datetime
 
 from ironic_reservations.model import leases
 
-#: An older plan does not promise leases that would have begun by now.
-_OLD = datetime.timedelta(minutes=1)
 _MINUTE = datetime.timedelta(minutes=1)
-
-
-def begun_from(lease: leases.Lease, planned: datetime.datetime
-               ) -> tuple[datetime.datetime, ...]:
-    """Return the instants from which a planned start is not valid any more.
-
-    The process may be stopped between the plan and the commit.
-
-    :param planned: the time at which the start was planned.
-    """
-    return max(lease.start, planned + _OLD), lease.end
-
-
-def passed_from(before: leases.Lease, after: leases.Lease,
-                planned: datetime.datetime) -> Iterator[datetime.datetime]:
-    """Yield the instants from which a planned change is not valid any more.
-
-    The generation of a lease does not change when one of its dates passes, but
-    only when the reconciler acts on it.
-
-    :param before: the lease as it was.
-    :param after: the lease as it is written.
-    :param planned: the time at which the change was planned.
-    """
-    fixed = [lease.between.fix_at for lease in (before, after)
-             if lease.between is not None and lease.between.fix_at is not None]
-    # A lease that is over must not come back by a change.
-    for instant in (*fixed, before.start, before.end):
-        if instant > planned:
-            yield instant
-    if after.end != before.end:
-        # An owner who ends a lease now gets an end one second after the plan,
-        # which may pass before the COMMIT.
-        yield max(after.end, planned + _OLD)
 
 
 def soonest(between: leases.Between,

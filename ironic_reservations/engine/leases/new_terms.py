@@ -251,8 +251,7 @@ def _changed(each: leases.LeaseReservation,
     if each.instances is not None and requested.instances is not None:
         changed = dataclasses.replace(changed, instances=(
             each.instances.changed(requested.instances, changed.most)))
-    request_checks.check_amounts(changed.least, changed.most,
-                                 changed.resource_type, changed.instances)
+    request_checks.check_amounts(changed)
     request_checks.requirement_of(changed)
     return (each if changed == each
             else dataclasses.replace(changed, updated_at=now))

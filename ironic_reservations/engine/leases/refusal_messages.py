@@ -29,6 +29,7 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import offers
+from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.model import count_text
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instants
@@ -48,8 +49,6 @@ HOSTS_ARE_CLOSED = 'hosts_are_closed'
 #: How many blockers an answer lists.
 _TOLD = 20
 _MOVABLE = 'leases that have not started'
-#: A reservation as it is requested, or with its new terms.
-_Wanted = leases.LeaseReservationRequest | leases.LeaseReservation
 _HOW_TO_OPEN = (
     'No node is open to leases, so none can be granted. The operator opens '
     'nodes with "baremetal reservation host import", or all of them with '
@@ -121,10 +120,18 @@ def of_open_dates(snapshot: snapshots.Snapshot, project_id: str | None,
             'duration': int((lease.end - lease.start).total_seconds())},
         'detail': 'It can be planned in a window that ends at '
                   f'{time_text.moment(later)}.'}]
-    return _with_offers(
-        f'No start from {time_text.moment(starts[0])} until '
-        f'{time_text.moment(starts[1])} was found. For the first '
-        f"of them: {reason['detail']}", reason, made)
+    return _with_offers(no_start(*starts, reason['detail']), reason, made)
+
+
+def no_start(first: datetime.datetime, last: datetime.datetime,
+             why: str) -> str:
+    """Return the sentences for a range of starts without a possible one.
+
+    :param why: the reason at the first of them.
+    """
+    return (f'No start from {time_text.moment(first)} until '
+            f'{time_text.moment(last)} was found. For the first of them: '
+            f'{why}')
 
 
 def _unchanged(reason: dict[str, Any], latest: datetime.datetime | None,
@@ -279,8 +286,8 @@ def _reason(snapshot: snapshots.Snapshot, project_id: str | None, place: int,
     return told
 
 
-def _why(snapshot: snapshots.Snapshot, subject: str, wanted: _Wanted,
-         refused: plans.Refusal,
+def _why(snapshot: snapshots.Snapshot, subject: str,
+         wanted: request_checks.Asked, refused: plans.Refusal,
          at: datetime.datetime | None) -> tuple[str, str]:
     demand = refused.demand
     count = demand.eligible.bit_count()
@@ -351,7 +358,7 @@ def _hosts(demand: bookings.Demand, count: int) -> str:
         lease_demands.MORE) else 'host')
 
 
-def _fewer_at(snapshot: snapshots.Snapshot, wanted: _Wanted,
+def _fewer_at(snapshot: snapshots.Snapshot, wanted: request_checks.Asked,
               refused: plans.Refusal, missing: int,
               at: datetime.datetime | None) -> str:
     """Return sentences on an instant at which more hosts are missing.
@@ -471,7 +478,7 @@ def _lacking(snapshot: snapshots.Snapshot,
                   for spell in each.spells[:_TOLD]]}
 
 
-def _sized(wanted: _Wanted) -> str:
+def _sized(wanted: request_checks.Asked) -> str:
     if wanted.instances is None:
         return ''
     if wanted.instances.request is not None:
@@ -494,7 +501,8 @@ def _asked(flavor: flavors.Request) -> str:
                if traits else '') + '.')
 
 
-def _in_shares(snapshot: snapshots.Snapshot, wanted: _Wanted) -> str:
+def _in_shares(snapshot: snapshots.Snapshot,
+               wanted: request_checks.Asked) -> str:
     count = snapshot.timeline.compute.bit_count()
     if wanted.instances is not None or not count:
         return ''
@@ -573,9 +581,9 @@ def name_blockers(engine: Engine, refused: errors.LeaseRefused
     for each in own:
         # The lease may have ended meanwhile.
         if each['reservation_id'] in named:
-            name = named[each['reservation_id']]
-            each['lease_id'], each['lease_name'] = name.lease_id, name.name
-            users[name.lease_id] = name.user_id
+            lease = named[each['reservation_id']]
+            each['lease_id'], each['lease_name'] = lease.id, lease.name
+            users[lease.id] = lease.user_id
     return users
 
 

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 import datetime
 
 from oslo_config import cfg
@@ -30,10 +31,16 @@ from ironic_reservations.model import time_text
 _TURNING = (leases.LeaseStatus.STARTING, leases.LeaseStatus.TERMINATING,
             leases.LeaseStatus.DELETING)
 
+#: An older plan does not promise leases that would have begun by now.
+_OLD = datetime.timedelta(minutes=1)
 
-#: The size of each instance, where instances are asked for.
-Instances = (instance_reservations.InstanceRequest
-             | instance_reservations.InstanceReservation | None)
+#: The size of each instance.
+_Sized = (instance_reservations.InstanceRequest
+          | instance_reservations.InstanceReservation)
+#: The same, where instances are asked for.
+Instances = _Sized | None
+#: A reservation as it is requested, or with its new terms.
+Asked = leases.LeaseReservation | leases.LeaseReservationRequest
 
 
 def requirement(hypervisor_properties: str, resource_properties: str,
@@ -52,9 +59,7 @@ def requirement(hypervisor_properties: str, resource_properties: str,
         raise errors.InvalidValue(str(exc)) from exc
 
 
-def requirement_of(asked: leases.LeaseReservation
-                   | leases.LeaseReservationRequest
-                   ) -> requirements.Requirement:
+def requirement_of(asked: Asked) -> requirements.Requirement:
     """Return the requirement that the hosts of a reservation have to meet.
 
     :raises InvalidValue: the properties cannot be read.
@@ -127,6 +132,40 @@ def check_window(allowed: limits.Limits, begin: datetime.datetime,
             'for a lease that ends earlier.',
             limit='max_horizon', allowed=allowed.max_horizon,
             asked=int(ahead))
+
+
+def begun_from(lease: leases.Lease, planned: datetime.datetime
+               ) -> tuple[datetime.datetime, ...]:
+    """Return the instants from which a planned start is not valid any more.
+
+    The process may be stopped between the plan and the commit.
+
+    :param planned: the time at which the start was planned.
+    """
+    return max(lease.start, planned + _OLD), lease.end
+
+
+def passed_from(before: leases.Lease, after: leases.Lease,
+                planned: datetime.datetime) -> Iterator[datetime.datetime]:
+    """Yield the instants from which a planned change is not valid any more.
+
+    The generation of a lease does not change when one of its dates passes, but
+    only when the reconciler acts on it.
+
+    :param before: the lease as it was.
+    :param after: the lease as it is written.
+    :param planned: the time at which the change was planned.
+    """
+    fixed = [lease.between.fix_at for lease in (before, after)
+             if lease.between is not None and lease.between.fix_at is not None]
+    # A lease that is over must not come back by a change.
+    for instant in (*fixed, before.start, before.end):
+        if instant > planned:
+            yield instant
+    if after.end != before.end:
+        # An owner who ends a lease now gets an end one second after the plan,
+        # which may pass before the COMMIT.
+        yield max(after.end, planned + _OLD)
 
 
 def check_extension(allowed: limits.Limits, lease: leases.Lease,
@@ -215,13 +254,14 @@ def before_end(conf: cfg.ConfigOpts, begin: datetime.datetime,
     return asked
 
 
-def check_amounts(least: int, most: int, kind: str,
-                  instances: Instances = None) -> None:
+def check_amounts(asked: Asked) -> None:
     """Check the amounts and the kind of a requested reservation.
 
     :raises InvalidValue: the amounts contradict each other, or are out of
         bounds.
     """
+    least, most, kind = asked.least, asked.most, asked.resource_type
+    instances = asked.instances
     if kind not in (leases.PHYSICAL_HOST, *instance_reservations.KINDS):
         raise errors.InvalidValue(
             f'The resource_type {kind!r} is not supported. Use '
@@ -240,9 +280,7 @@ def check_amounts(least: int, most: int, kind: str,
             '1 <= min <= max.')
 
 
-def _check_instances(least: int, most: int, instances: (
-        instance_reservations.InstanceRequest
-        | instance_reservations.InstanceReservation)) -> None:
+def _check_instances(least: int, most: int, instances: _Sized) -> None:
     if not 1 <= least == most:
         raise errors.InvalidValue(
             f'A reservation has from {least} to {most} instances. Send one '

@@ -14,9 +14,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Sequence
 import dataclasses
 import datetime
+import functools
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
@@ -152,22 +154,22 @@ class _Picking:
         if len(view.snapshot.nodes) >= plan.FIRST:
             # The mirror is outdated, so Ironic is asked for a list.
             outcome = self.among(
-                self._read_more(view, more=True),
+                self._read(view, functools.partial(plan.read_candidates,
+                                                   most=plan.SAMPLE)),
                 confirm.Confirmed(self._observer, one_by_one=0))
         if isinstance(outcome, pick.Refused):
-            promised = self._read_more(view, promised=True)
+            promised = self._read(view, plan.read_promised)
             if promised.snapshot.nodes:
                 outcome = self.among(promised)
         if isinstance(outcome, pick.Refused) and self._observer is not None:
             outcome = self.among(self._free_in_ironic(view, self._observer))
         return outcome
 
-    def _read_more(self, view: plan.View, promised: bool = False,
-                   more: bool = False) -> plan.View:
+    def _read(self, view: plan.View,
+              read: Callable[..., plan.View]) -> plan.View:
         with self._engine.database.read() as connection:
-            return plan.read_candidates(
-                self._engine, connection, self._request, self._sees,
-                view.snapshot.now, self._need, promised, more)
+            return read(self._engine, connection, self._request, self._sees,
+                        view.snapshot.now, self._need)
 
     def _free_in_ironic(self, view: plan.View,
                         observer: ironic_client.Ironic) -> plan.View:

@@ -40,7 +40,7 @@ from ironic_reservations.planner import pick
 #: of them can be reserved, and reading more would be the slowest step.
 FIRST = 4
 #: The number that it reads before leases move, or Ironic is asked for all.
-_SAMPLE = 32
+SAMPLE = 32
 #: The reason to skip a node of a class whose limit the project has reached.
 #: No answer contains it, since such a request is refused for the limit.
 CLASS_LIMIT = 'class_limit'
@@ -100,39 +100,33 @@ def read_view(engine: Engine, connection: sa.Connection,
     return view(nodes, related, views, barred, now, need)
 
 
-def read_candidates(engine: Engine,
-                    connection: sa.Connection,
-                    request: pick.NodeRequest,
-                    sees: visibility.Visibility,
-                    now: datetime.datetime,
-                    need: Need,
-                    promised: bool = False,
-                    more: bool = False) -> View:
-    """Read the candidates of a request without a list.
+def read_candidates(engine: Engine, connection: sa.Connection,
+                    request: pick.NodeRequest, sees: visibility.Visibility,
+                    now: datetime.datetime, need: Need,
+                    most: int = FIRST) -> View:
+    """Read some nodes for a request without a list, none of them promised.
 
-    :param promised: read all nodes that are promised to leases for later,
-        instead of some nodes that are not.
-    :param more: read more than :data:`FIRST` of the nodes without a promise.
+    :param most: the maximum number of nodes.
     """
-    requirements = dataclasses.replace(wanted(connection, request),
-                                       other_classes=tuple(sorted(need.full)))
-    hosts = not hosts_closed(engine, need)
-    # Each request begins at a random node, so that concurrent requests do not
-    # compete for the same one.
-    start_at = str(uuid_module.uuid4())
-    if not promised:
-        found = db_candidates.read_candidates(
-            connection, requirements, sees, now, start_at,
-            (_SAMPLE if more else FIRST) + len(need.unheld),
-            request.instance_uuid, request.uuid, hosts)
-        # Usually there are none.  Exceptions: the request was served before,
-        # or the row of an ended reservation still exists.
-        related = db_reservations.read_related(
-            connection, request.uuid, request.instance_uuid,
-            tuple(found.nodes)) if found.related else ()
-        return view(found.nodes, related, {}, (), now, need)
-    nodes = db_candidates.read_promised(connection, requirements, sees, now,
-                                        start_at, hosts)
+    found = db_candidates.read_candidates(
+        connection, _wanted_for(connection, request, need), sees, now,
+        _anywhere(), most + len(need.unheld), request.instance_uuid,
+        request.uuid, not hosts_closed(engine, need))
+    # Usually there are none.  Exceptions: the request was served before,
+    # or the row of an ended reservation still exists.
+    related = db_reservations.read_related(
+        connection, request.uuid, request.instance_uuid,
+        tuple(found.nodes)) if found.related else ()
+    return view(found.nodes, related, {}, (), now, need)
+
+
+def read_promised(engine: Engine, connection: sa.Connection,
+                  request: pick.NodeRequest, sees: visibility.Visibility,
+                  now: datetime.datetime, need: Need) -> View:
+    """Read all nodes that are promised to leases for later."""
+    nodes = db_candidates.read_promised(
+        connection, _wanted_for(connection, request, need), sees, now,
+        _anywhere(), not hosts_closed(engine, need))
     if not nodes:
         return view({}, (), {}, (), now, need)
     related = db_reservations.read_related(
@@ -140,6 +134,20 @@ def read_candidates(engine: Engine,
     views = db_host_views.read(connection, nodes, now, first=True,
                                windows=True)
     return view(nodes, related, views, (), now, need)
+
+
+def _anywhere() -> str:
+    """Return the uuid at which a search for nodes begins.
+
+    It is random, so that concurrent requests do not compete for the same node.
+    """
+    return str(uuid_module.uuid4())
+
+
+def _wanted_for(connection: sa.Connection, request: pick.NodeRequest,
+                need: Need) -> db_candidates.NodeRequirements:
+    return dataclasses.replace(wanted(connection, request),
+                               other_classes=tuple(sorted(need.full)))
 
 
 def wanted(connection: sa.Connection,

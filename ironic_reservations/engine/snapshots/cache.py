@@ -86,7 +86,6 @@ from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.snapshots import node_versions
 from ironic_reservations.engine.snapshots import readings
 from ironic_reservations.engine.snapshots import rows
-from ironic_reservations.engine.snapshots import seen_changes
 from ironic_reservations.engine.snapshots import working_copy
 from ironic_reservations.model import leases
 from ironic_reservations.model import requirements
@@ -132,8 +131,7 @@ class SnapshotCache:
         self._pid = os.getpid()
         # Held for work in memory only.
         self._lock = threading.Lock()
-        self._running: readings.Reading | None = None
-        self._next: readings.Reading | None = None
+        self._readings = readings.Readings()
         self._filling: threading.Thread | None = None
         #: Whether all hosts have been read.
         self.filled = False
@@ -149,7 +147,7 @@ class SnapshotCache:
     def _forget(self) -> None:
         self._forgotten += 1
         self._versions = node_versions.Versions()
-        self._changes = seen_changes.SeenChanges()
+        self._changes = node_versions.SeenChanges()
         self._copy = working_copy.WorkingCopy(self._conf, feature.first(
             each.narrow(self._conf) for each in self._features))
         #: When all nodes were compared.
@@ -172,7 +170,7 @@ class SnapshotCache:
         """
         if self._pid != os.getpid():
             self._begin_process()
-        newer: list[seen_changes.Change] = []
+        newer: list[node_versions.Change] = []
         if not compared:
             with self._lock:
                 compared = self._is_due()
@@ -185,7 +183,7 @@ class SnapshotCache:
                 if not self._is_due() and self._versions.know(newer):
                     self._changes.note(newer)
                     return self._take(now, wanted, compared=False)
-        self._compare(database, now)
+        self._readings.share(lambda: self._read(database, now))
         self._draw(now)
         with self._lock, self._whole():
             self._changes.note(newer)
@@ -263,43 +261,6 @@ class SnapshotCache:
         except Exception:
             LOG.exception('The timeline could not be read')
 
-    def _compare(self, database: db_connection.Database,
-                 now: datetime.datetime) -> None:
-        """Compare all nodes, or join a reading that has not begun yet."""
-        with self._lock:
-            reading, before = self._next, self._running
-            leads = reading is None
-            if reading is None:
-                reading = self._next = readings.Reading()
-        if leads:
-            self._lead(reading, before, database, now)
-        else:
-            reading.join()
-
-    def _lead(self, reading: readings.Reading,
-              before: readings.Reading | None,
-              database: db_connection.Database,
-              now: datetime.datetime) -> None:
-        """Read for all callers that wait when the reading begins."""
-        error: BaseException | None = None
-        try:
-            if before is not None:
-                before.wait()
-            with self._lock:
-                # From now on no caller joins it.
-                self._running, self._next = reading, None
-            self._read(database, now)
-        except BaseException as exc:
-            error = exc
-            raise
-        finally:
-            with self._lock:
-                if self._next is reading:
-                    self._next = None
-                if self._running is reading:
-                    self._running = None
-            reading.finish(error)
-
     def _is_due(self) -> bool:
         """Return whether it is time to compare.
 
@@ -307,11 +268,11 @@ class SnapshotCache:
         not be certain uses the snapshot as it is.
         """
         return self._compared is None or (
-            self._running is None
-            and clock_module.elapsed() - self._compared > _COMPARED)
+            clock_module.elapsed() - self._compared > _COMPARED
+            and not self._readings.is_running)
 
     def _newer(self, database: db_connection.Database
-               ) -> list[seen_changes.Change]:
+               ) -> list[node_versions.Change]:
         """Return the changes that have not been read."""
         with self._lock:
             since, missing = self._changes.last, list(self._changes.missing)
@@ -376,12 +337,9 @@ class SnapshotCache:
             sums = read.buckets
             buckets = {bucket for bucket in sums.keys() | before.keys()
                        if sums.get(bucket) != before.get(bucket)}
-            versions: dict[str, node_versions.Version] = {}
-            if buckets:
-                versions = {uuid: node_versions.Version(*version)
-                            for uuid, version in node_sums.read_versions(
-                                connection, buckets if before and len(buckets)
-                                <= rows.FEW else None).items()}
+            versions = {} if not buckets else node_sums.read_versions(
+                connection,
+                buckets if before and len(buckets) <= rows.FEW else None)
             with self._lock:
                 if self._versions.went_back(versions):
                     raise _OtherHistoryError

@@ -10,7 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The versions of nodes, and their sums, which show changes."""
+"""The versions of nodes and the changes that a process has read.
+
+Sums of the versions show whether another process has changed any node. The
+number of a change is assigned before the commit, and may become visible late,
+so missing numbers are read again for a while.
+"""
 
 from __future__ import annotations
 
@@ -19,31 +24,22 @@ from collections.abc import Mapping
 from collections.abc import Set
 import dataclasses
 
+from ironic_reservations import clock
+from ironic_reservations.db import changes as db_changes
 from ironic_reservations.db import node_sums
-from ironic_reservations.engine.snapshots import seen_changes
+
+#: Numbers of changes that were left out are asked for again for so many
+#: seconds, and no more than so many.
+_OPEN = 10.0
+_MISSING = 100
+
+#: The number of a change, its node, and the generation of the node; the node
+#: is ``None`` for a request that changed none.
+Change = tuple[int, str | None, int | None]
 
 #: For each bucket of nodes: how many there are, a sum of their ids, and one of
 #: their generations and revisions.
 Sums = Mapping[int, tuple[int, int, int]]
-
-
-@dataclasses.dataclass(frozen=True)
-class Version:
-    """The version of a node, by which a change is found.
-
-    :ivar id: the id of the row of the node.
-    :ivar generation: the generation of the bookings of the node.
-    :ivar revision: the revision of the state of the node in Ironic.
-    """
-
-    id: int
-    generation: int
-    revision: int
-
-    @property
-    def bucket(self) -> int:
-        """The number of the bucket in which the node is summed up."""
-        return node_sums.bucket_of(self.id)
 
 
 class Versions:
@@ -51,7 +47,7 @@ class Versions:
 
     def __init__(self) -> None:
         self._sums: dict[int, tuple[int, int, int]] = {}
-        self._versions: dict[str, Version] = {}
+        self._versions: dict[str, node_sums.Version] = {}
         #: The nodes of commits here since the last reading began.
         self._own: set[str] = set()
 
@@ -69,7 +65,7 @@ class Versions:
         self._own.clear()
         return self.sums()
 
-    def know(self, changes: Iterable[seen_changes.Change]) -> bool:
+    def know(self, changes: Iterable[Change]) -> bool:
         """Return whether changes are already known."""
         return all(uuid is None or generation is not None
                    and uuid in self._versions
@@ -96,7 +92,7 @@ class Versions:
                 count, ids, total + generation - version.generation)
             self._own.add(uuid)
 
-    def went_back(self, read: Mapping[str, Version]) -> bool:
+    def went_back(self, read: Mapping[str, node_sums.Version]) -> bool:
         """Return whether the version read of a node is older than ours."""
         return any(
             known.id == version.id and (
@@ -107,7 +103,7 @@ class Versions:
             if (known := self._versions.get(uuid)) is not None)
 
     def changed(self, buckets: Set[int],
-                read: Mapping[str, Version]) -> set[str]:
+                read: Mapping[str, node_sums.Version]) -> set[str]:
         """Return the nodes that are missing or have changed.
 
         :param buckets: the buckets whose sums differ.
@@ -123,7 +119,7 @@ class Versions:
         return changed
 
     def put(self, changed: Iterable[str], buckets: Set[int],
-            read: Mapping[str, Version], sums: Sums) -> set[str]:
+            read: Mapping[str, node_sums.Version], sums: Sums) -> set[str]:
         """Add versions that were read, and return the nodes that have them.
 
         A node that this process has committed meanwhile is newer, and is kept.
@@ -146,8 +142,76 @@ class Versions:
                 del self._sums[bucket]
         return older
 
-    def _is_newer(self, uuid: str, read: Mapping[str, Version]) -> bool:
+    def _is_newer(self, uuid: str,
+                  read: Mapping[str, node_sums.Version]) -> bool:
         """Return whether this process committed a node after it was read."""
         version = read.get(uuid)
         return (version is not None and uuid in self._own
                 and self._versions[uuid].generation > version.generation)
+
+
+class SeenChanges:
+    """The numbers of the changes that have been read.
+
+    :ivar last: the last number that has been read.
+    :ivar missing: the smaller numbers that have not been read, with the times
+        since when they are missing.
+    :ivar landmark: the last change of a commit; another history lacks it.
+    """
+
+    def __init__(self) -> None:
+        self.last = 0
+        self.missing: dict[int, float] = {}
+        self.landmark: db_changes.Landmark | None = None
+
+    def note(self, changes: Iterable[Change]) -> None:
+        """Store the changes that have been read, and the missing ones."""
+        now = clock.elapsed()
+        for change in changes:
+            seq = change[0]
+            self.missing.pop(seq, None)
+            if self.landmark is None or seq > self.landmark.known:
+                self._mark(change)
+            if seq > self.last:
+                self._leave_out(seq - 1, now)
+                self.last = seq
+        self.missing = {seq: since for seq, since in [
+            *self.missing.items()][-_MISSING:] if now - since < _OPEN}
+
+    def wrote(self, generations: Mapping[str, int]) -> None:
+        """Store the last commit of this process as the landmark.
+
+        :param generations: the new generations, by node.
+        """
+        node_uuid, generation = next(iter(generations.items()))
+        self.landmark = db_changes.Landmark.written(node_uuid, generation,
+                                                    self.last)
+
+    def go_on_from(self, change: Change | None, known: bool,
+                   landmark: db_changes.Landmark | None) -> None:
+        """Continue from a change up to which all nodes have been compared.
+
+        The comparison does not show which earlier changes are visible, so
+        all of their numbers are read again.
+
+        :param change: the last change; ``None``: there is none.
+        :param known: whether any node was known before.
+        :param landmark: the landmark before the comparison.
+        """
+        last = 0 if change is None else change[0]
+        if known:
+            self._leave_out(last, clock.elapsed())
+        self.last = last
+        if change is not None and self.landmark is landmark:
+            self._mark(change)
+
+    def _mark(self, change: Change) -> None:
+        """Store a change as the landmark, if it is of a node's bookings."""
+        seq, node_uuid, generation = change
+        if node_uuid is not None and generation is not None:
+            self.landmark = db_changes.Landmark.read(seq, node_uuid,
+                                                     generation)
+
+    def _leave_out(self, last: int, now: float) -> None:
+        for seq in range(max(self.last, last - _MISSING) + 1, last + 1):
+            self.missing[seq] = now

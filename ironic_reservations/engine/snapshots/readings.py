@@ -10,10 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A reading of the database that several requests share."""
+"""Readings of the database that several requests share."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import threading
 
 from ironic_reservations import errors
@@ -58,3 +59,54 @@ class Reading:
             raise type(self._error)(str(self._error))
         if self._error is not None:
             raise db_connection.Conflict('another request failed to read')
+
+
+class Readings:
+    """Readings of which one caller leads each, for all that join it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: Reading | None = None
+        self._next: Reading | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a reading has begun and not ended."""
+        return self._running is not None
+
+    def share(self, read: Callable[[], None]) -> None:
+        """Read, or join a reading that has not begun yet.
+
+        :param read: reads for all callers that wait when the reading begins.
+        :raises: as :meth:`Reading.join`, or as ``read``.
+        """
+        with self._lock:
+            reading, before = self._next, self._running
+            leads = reading is None
+            if reading is None:
+                reading = self._next = Reading()
+        if leads:
+            self._lead(reading, before, read)
+        else:
+            reading.join()
+
+    def _lead(self, reading: Reading, before: Reading | None,
+              read: Callable[[], None]) -> None:
+        error: BaseException | None = None
+        try:
+            if before is not None:
+                before.wait()
+            with self._lock:
+                # From now on no caller joins it.
+                self._running, self._next = reading, None
+            read()
+        except BaseException as exc:
+            error = exc
+            raise
+        finally:
+            with self._lock:
+                if self._next is reading:
+                    self._next = None
+                if self._running is reading:
+                    self._running = None
+            reading.finish(error)

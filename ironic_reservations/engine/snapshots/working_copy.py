@@ -23,8 +23,8 @@ import uuid as uuid_module
 
 from oslo_config import cfg
 
+from ironic_reservations.engine import feature
 from ironic_reservations.engine import snapshots
-from ironic_reservations.engine.snapshots import host_limits
 from ironic_reservations.engine.snapshots import node_versions
 from ironic_reservations.model import instants
 from ironic_reservations.model import inventories
@@ -53,7 +53,7 @@ class WorkingCopy:
     """
 
     def __init__(self, conf: cfg.ConfigOpts,
-                 limits: host_limits.HostLimits | None = None) -> None:
+                 limits: feature.HostLimits | None = None) -> None:
         self._conf = conf
         self.drawn = 0
         self._numbers: dict[str, int] = {}

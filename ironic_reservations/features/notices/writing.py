@@ -67,7 +67,7 @@ def write(conf: cfg.ConfigOpts, connection: sa.Connection, kind: Kind,
 
 def wanted(conf: cfg.ConfigOpts) -> bool:
     """Return whether there are any receivers."""
-    return bool(conf.notices.webhook_urls or conf.notices.mail_host)
+    return bool(receivers(conf, 'anybody'))
 
 
 def target(name: str) -> str:

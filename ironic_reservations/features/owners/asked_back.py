@@ -86,7 +86,7 @@ def _of_moved(engine: Engine,
         named = lease_names.read_by_reservation(
             connection, {row.reservation_id for row in found})
     return _lessees(engine, found, {
-        row: named[row.reservation_id].lease_id for row in found
+        row: named[row.reservation_id].id for row in found
         if row.reservation_id in named})
 
 
@@ -121,12 +121,12 @@ def _lessees(engine: Engine, found: Mapping[leases.NodeBooking, str],
         named = lease_names.read_by_reservation(connection,
                                                 set(found.values()))
         there = {each.id: each for each in db_leases.read(
-            connection, sorted({each.lease_id for each in named.values()}))}
+            connection, sorted({each.id for each in named.values()}))}
     nodes: dict[tuple[str, str], dict[str, datetime.datetime]] = {}
     for row, reservation in found.items():
         if reservation in named and row in owners:
             nodes.setdefault(
-                (named[reservation].lease_id, owners[row]), {})[
+                (named[reservation].id, owners[row]), {})[
                     row.node_uuid] = row.starts_at
     return [Lessee(there[lessee], sorted(of_it), min(of_it.values()), owner)
             for (lessee, owner), of_it in nodes.items() if lessee in there]

@@ -19,7 +19,7 @@ import datetime
 
 from oslo_config import cfg
 
-from ironic_reservations.engine.snapshots import host_limits
+from ironic_reservations.engine import feature
 from ironic_reservations.model import instants
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_states
@@ -29,7 +29,7 @@ from ironic_reservations.planner import loans as loans_module
 _SETS = 1000
 
 
-class LentHosts(host_limits.HostLimits):
+class LentHosts(feature.HostLimits):
     """The owners of all hosts.
 
     :param conf: [leases] owner_notice.

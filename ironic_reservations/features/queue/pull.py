@@ -120,8 +120,7 @@ def _plan(engine: Engine, lease_id: str,
         return change.Planned(False)
     after = _starting(before, start, now)
     replanned = lease_replan.replan(engine, before, after,
-                                    leases.LeaseChange(), now, after.end,
-                                    project)
+                                    leases.LeaseChange(), now, project)
     after = replanned.lease
     if any(len(new.bookings) < len(old.bookings) for new, old in zip(
             after.reservations, before.reservations, strict=True)):

@@ -223,7 +223,8 @@ def _carried_out(found: Lease) -> bool:
 def _matches(info: Mapping[str, Any], statuses: Collection[str],
              **asked: str) -> bool:
     return all((
-        asked.get('name') in (None, info['name']),
+        *(info.get(name) == value for name, value in asked.items()
+          if name not in ('node', 'from', 'to')),
         not statuses or info['status'] in statuses,
         'node' not in asked or asked['node'] in _node_uuids(info),
         'from' not in asked or _instant(info['end_date']) > _instant(

@@ -17,6 +17,7 @@ compare each answer with its sample.
 """
 
 from collections.abc import Iterable
+import difflib
 import json
 import pathlib
 import re
@@ -76,7 +77,15 @@ class Answered(base.ResponseHandler):
 
     def action(self, test: Any, name: str, value: Any = None) -> None:
         """Compare the answer with the sample."""
-        test.assertEqual(sample(name), settled(name, test.output))
+        expected, actual = (
+            json.dumps(each, indent=4, sort_keys=True).splitlines()
+            for each in (sample(name), settled(name, test.output)))
+        if expected != actual:
+            test.fail('\n'.join([
+                'Change the sample, or the version that its request names in '
+                'tests/inprocess/api/samples/:', *difflib.unified_diff(
+                    expected, actual, f'api-ref/source/samples/{name}.json',
+                    'the answer', lineterm='')]))
 
 
 class Sent(base.ResponseHandler):

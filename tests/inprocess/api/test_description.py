@@ -128,8 +128,10 @@ class TestDescription(testtools.TestCase):
             + [f'{versions.SERVICE_TYPE} latest'],
             self.described['components']['parameters']['Version']['schema'][
                 'enum'])
-        self.assertEqual(versions.text(versions.MAXIMUM),
-                         self.described['info']['version'])
+        newest = versions.text(versions.MAXIMUM)
+        self.assertEqual(newest, self.described['info']['version'])
+        self.assertIn(f'This is version {newest}, the latest one.',
+                      self.described['info']['description'])
 
     def test_history_has_no_gap(self) -> None:
         """One entry for each version, in order."""

@@ -348,13 +348,13 @@ class TestEnforcement(world.TestCase):
     def test_dry_run_asks_as_well(self):
         """So that its answer is the one that would be given."""
         self.service.answer = (403, b'{}')
-        self._refused(lease_create.create, self.leasing.engine,
-                      leasing.ask(1, 2), dry_run=True)
+        self._refused(lease_create.rehearse, self.leasing.engine,
+                      leasing.ask(1, 2))
         self.service.answer = (204, b'')
         lease = self.leasing.create(1, 2)
         self.service.answer = (403, b'{}')
-        self._refused(lease_change.change, self.leasing.engine, lease.id,
-                      leases.LeaseChange(end=leasing.at(3)), dry_run=True)
+        self._refused(lease_change.rehearse, self.leasing.engine, lease.id,
+                      leases.LeaseChange(end=leasing.at(3)))
 
     def test_end_by_the_owner_is_told_once(self):
         """It cannot be refused, and nothing is promised any more by then."""

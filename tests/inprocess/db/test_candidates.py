@@ -54,11 +54,12 @@ class _Candidates:
                  **given: str) -> node_reservation.Reservation:
         given = {'uuid': world.new_uuid(), 'instance_uuid': world.new_uuid(),
                  **given}
+        made = node_reservation.Reservation(
+            node_uuid=node, created_at=world.NOON, updated_at=None,
+            expires_at=until, **given)
         with self.database.write() as writing:
-            return db_reservations.insert(
-                writing, node_reservation.Reservation(
-                    node_uuid=node, created_at=world.NOON, updated_at=None,
-                    expires_at=until, **given))
+            db_reservations.insert(writing, made)
+        return made
 
     def test_what_a_pick_needs_is_as_in_the_row(self) -> None:
         """Its generation above all, since the commit names it."""

@@ -30,7 +30,7 @@ import testtools
 from ironic_reservations import errors
 from ironic_reservations.db import causes
 from ironic_reservations.db import connection
-from ironic_reservations.db import full_disk
+from ironic_reservations.db import driver_errors
 from ironic_reservations.db import migrate
 from tests import world
 
@@ -106,5 +106,6 @@ class TestFullDisk(testtools.TestCase):
                 (pymysql.err.OperationalError(2013, 'Lost connection'),
                  (False, False))):
             with self.subTest(error=error):
-                self.assertEqual(known, (full_disk.is_full(error),
-                                         full_disk.refused_commit(error)))
+                self.assertEqual(known, (
+                    driver_errors.is_of_full_disk(error),
+                    driver_errors.refused_commit(error)))

@@ -24,7 +24,6 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.db import tables
-from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
 from ironic_reservations.model import mirrored_node
 from tests import leasing
@@ -57,7 +56,7 @@ class TestWatch(world.TestCase):
             return ' '.join(self.watch.wrong)
 
     def _raise(self, connection):
-        commit.commit(connection, seen.read(connection, [
+        seen.advance(connection, seen.read(connection, [
             self.node, self.other, self.held.node_uuid]), world.NOON)
 
     def _execute(self, statement, *given):
@@ -122,7 +121,7 @@ class TestWatch(world.TestCase):
         home = (self.other if booking.node_uuid == self.node else self.node)
 
         def raised(connection):
-            commit.commit(connection, seen.read_again(
+            seen.advance(connection, seen.read_again(
                 connection, [booking]), world.NOON)
         self.assertIn(home, self._wrong(raised, lambda connection: (
             db_bookings.move(connection, {booking: home}, world.NOON))))

@@ -50,10 +50,13 @@ class TestCase(timelines.TestCase):
     def flexible(self, first, last, hours, *wishes, fix_before=HOUR, **more):
         """Make a lease that starts and ends between two hours."""
         dry_run = more.pop('dry_run', False)
-        return lease_create.create(self.engine, leasing.ask(
+        asked = leasing.ask(
             first, (first or 0) + hours, *wishes, flexible=leases.Flexible(
                 leasing.at(last), hours * HOUR,
-                int(fix_before.total_seconds())), **more), dry_run)
+                int(fix_before.total_seconds())), **more)
+        if dry_run:
+            return lease_create.rehearse(self.engine, asked).lease
+        return lease_create.create(self.engine, asked)
 
     def stall(self, hours):
         """Have a process stand still between its plan and its commit."""

@@ -26,7 +26,6 @@ import sqlalchemy as sa
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import tables
-from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.lease_cycle import health
@@ -88,7 +87,7 @@ class TestGoneBack(timelines.TestCase):
 
     def write(self, planned):
         with self.engine.database.write() as connection:
-            commit.commit(connection, planned, self.world.clock())
+            seen.advance(connection, planned, self.world.clock())
 
     def test_calendars_differ(self):
         self.lost(lambda: self.leasing.create(1, 2, self.gold))
@@ -136,7 +135,7 @@ class TestGoneBack(timelines.TestCase):
             self.assertFalse(db_leases.update(
                 connection, lost, dataclasses.replace(lost, name='late'),
                 None))
-            self.assertFalse(db_leases.delete(connection, lost))
+            self.assertFalse(db_leases.delete_many(connection, [lost]))
         self.assertEqual('kept', self.leasing.reload(lease).name)
 
     def test_hold_of_the_lost_history_is_not_overwritten(self):

@@ -209,7 +209,7 @@ class TestHosts(timelines.TestCase):
         self.assertEqual({(node, one.id)}, told(lease_id=one.id))
         self.assertEqual({(other, two.id)}, told(reservation_id=key))
         self.assertEqual({(node, one.id)}, told(
-            host_id=self.leasing.host_id(node)))
+            host=hosts.find(self.engine, node)))
 
     def test_private_properties_are_the_operators_alone(self):
         """Hidden from others, until they are shown again."""
@@ -225,6 +225,17 @@ class TestHosts(timelines.TestCase):
         self.assertEqual(2, len(hosts.properties(self.engine, False)))
         self.assertRaises(errors.PropertyNotFound, hosts.set_private,
                           self.engine, 'floor', True)
+
+    def test_property_that_no_host_has_any_more_stays_as_it_is(self):
+        """A refused request changes nothing."""
+        _, ident = self.host()
+        hosts.change(self.engine, ident, {'rack': 'a'})
+        hosts.change(self.engine, ident, {'rack': None})
+        self.assertRaises(errors.PropertyNotFound, hosts.set_private,
+                          self.engine, 'rack', True)
+        hosts.change(self.engine, ident, {'rack': 'b'})
+        self.assertEqual(['rack'], [each.name for each in hosts.properties(
+            self.engine, with_private=False)])
 
     def test_pages_of_hosts_follow_each_other(self):
         """In the order of their ids."""

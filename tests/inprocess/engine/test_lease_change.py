@@ -219,15 +219,10 @@ class TestLease(timelines.TestCase):
             self.leasing.change(lease, **changes)
             self.assertEqual(before, leasing.tables_as_text(self.world))
 
-    def test_lease_of_another_project_does_not_exist(self):
-        """Nobody learns of the leases of others."""
-        lease = self.leasing.create(1, 2)
-        change = leases.LeaseChange(name='theirs')
+    def test_unknown_lease_does_not_exist(self):
         self.assertRaises(errors.LeaseNotFound, lease_change.change,
-                          self.engine, lease.id, change, 'theirs')
-        self.assertRaises(errors.LeaseNotFound, lease_change.change,
-                          self.engine, world.new_uuid(), change)
-        lease_change.change(self.engine, lease.id, change, leasing.PROJECT)
+                          self.engine, world.new_uuid(),
+                          leases.LeaseChange(name='theirs'))
 
     def test_dry_run_writes_nothing(self):
         """It answers as if, and leaves every row as it was."""
@@ -235,8 +230,7 @@ class TestLease(timelines.TestCase):
         lease = self.leasing.create(0, 2)
         self.leasing.create(3, 5)
         before = leasing.tables_as_text(self.world)
-        answer = lease_change.change(
-            self.engine, lease.id, leases.LeaseChange(end=leasing.at(4)),
-            dry_run=True)
-        self.assertEqual(leasing.at(4), answer.end)
+        answer = lease_change.rehearse(
+            self.engine, lease.id, leases.LeaseChange(end=leasing.at(4)))
+        self.assertEqual(leasing.at(4), answer.lease.end)
         self.assertEqual(before, leasing.tables_as_text(self.world))

@@ -13,7 +13,6 @@
 """Leases whose hosts fail: replaced before the start, on request after it."""
 
 from ironic_reservations.db import bookings as db_bookings
-from ironic_reservations.engine import commit
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.lease_cycle import health as lease_health
@@ -122,7 +121,7 @@ class TestHeal(timelines.TestCase):
         lease = self.leasing.create(0, 2)
         (booking,) = self.leasing.reload(lease).bookings
         with self.engine.database.write() as connection:
-            commit.commit(connection, seen.read_again(connection, [booking]),
+            seen.advance(connection, seen.read_again(connection, [booking]),
                           self.engine.clock())
             db_bookings.update_lessees(connection, {booking: ('ours', None)})
         self.leasing.break_node(booking.node_uuid)

@@ -59,8 +59,8 @@ class TestSwitchedOff(timelines.TestCase):
     def test_reports_of_leases(self) -> None:
         """The notices have the metrics of the outbox, which both use."""
         self.begin(leases__enforcement_commit_url='http://127.0.0.1:1')
-        self._are_off(limits.Limits, no_show.NoShow, placement.Placement,
-                      owners.Owners, announcements.Announcements)
+        self._are_off(*(each for each in _BY_DEFAULT if each not in (
+            notices.Notices, enforcement.Enforcement)))
 
     def test_bus(self) -> None:
         """With a message bus, the audit needs nothing beside it."""

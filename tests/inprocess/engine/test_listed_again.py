@@ -20,7 +20,6 @@ import sqlalchemy as sa
 from ironic_reservations.db import lease_parts
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import tables
-from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.leases import find
 from ironic_reservations.model import leases
@@ -112,7 +111,7 @@ class TestListedAgain(timelines.TestCase):
                         {'state': 'bound'}, {'lessee': 'somebody'},
                         {'lessee_before': 'another'}):
             with self.engine.database.write() as connection:
-                commit.commit(connection, seen.read(
+                seen.advance(connection, seen.read(
                     connection, [booking.node_uuid]), self.world.clock())
                 connection.execute(sa.update(tables.reservations).where(
                     row.uuid == booking.uuid).values(changed))

@@ -39,15 +39,16 @@ class TestSlots(timelines.TestCase):
             duration=int(hours * 3600), slots=most, caller=caller,
             **asked).slots
 
-    def post(self, start, count, hours, caller=_UNLIMITED, **more):
-        return lease_create.create(self.engine, leases.LeaseRequest(
+    def post(self, start, count, hours, caller=_UNLIMITED,
+             make=lease_create.create):
+        return make(self.engine, leases.LeaseRequest(
             'slot', start + datetime.timedelta(hours=hours),
             (leases.LeaseReservationRequest(count, count),), start,
-            project_id=caller.project_id), allowed=caller.allowed, **more)
+            project_id=caller.project_id), caller.allowed)
 
     def accepted(self, *asked, **more):
         try:
-            self.post(*asked, **more, dry_run=True)
+            self.post(*asked, **more, make=lease_create.rehearse)
         except (errors.LeaseRefused, errors.LeaseLimit):
             return False
         return True

@@ -28,14 +28,13 @@ from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import node_sums
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import tables
-from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine import sweep
 from ironic_reservations.engine.leases import admission
 from ironic_reservations.engine.snapshots import cache as snapshot_cache
+from ironic_reservations.engine.snapshots import node_versions
 from ironic_reservations.engine.snapshots import readings
-from ironic_reservations.engine.snapshots import seen_changes
 from tests import leasing
 from tests import servers
 from tests import world
@@ -209,7 +208,7 @@ class TestOthers(_TestCase):
         self.snapshot()
         with self.engine.database.write() as connection:
             token = world.new_uuid()
-            commit.commit(connection, seen.read(connection, [node]),
+            seen.advance(connection, seen.read(connection, [node]),
                           self.world.clock())
             db_in_flight.insert(connection, node, token, None, None,
                                self.world.clock())
@@ -391,12 +390,12 @@ class TestChanges(_TestCase):
             self.assertEqual(2, len(self.promised(self.quick())))
             self.quick()
             self.assertEqual({seen + 2}, {*changes.missing})
-            with mock.patch.object(seen_changes, '_OPEN', 0):
+            with mock.patch.object(node_versions, '_OPEN', 0):
                 self.quick()
             self.assertEqual({}, changes.missing)
 
     def test_no_more_than_some_are_asked_for_again(self):
-        changes = seen_changes.SeenChanges()
+        changes = node_versions.SeenChanges()
         changes.note([(10 ** 9, self.node(0), 0)])
         self.assertEqual(100, len(changes.missing))
         changes.note([(2 * 10 ** 9, self.node(0), 0)])

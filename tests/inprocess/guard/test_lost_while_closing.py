@@ -24,7 +24,6 @@ from ironic_reservations import errors
 from ironic_reservations.api import wsgi
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.in_flight import tickets
@@ -131,7 +130,7 @@ class TestAnswered(LostTestCase):
         with self.engine.database.read() as connection:
             node = db_nodes.read_nodes(connection, (self.node,))[self.node]
         with self.engine.database.write() as connection:
-            commit.commit(connection, seen.of_nodes([node]),
+            seen.advance(connection, seen.of_nodes([node]),
                           self.world.clock())
             ticket = tickets.new(self.node, in_flight.Act.UNDEPLOY)
             tickets.write(self.engine, ticket, connection)

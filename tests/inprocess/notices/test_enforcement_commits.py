@@ -221,8 +221,7 @@ class TestLife(_Case):
 
     def test_dry_run_is_not_told(self):
         self.leasing.hosts()
-        leasing.lease_create.create(self.world.engine, leasing.ask(1, 4),
-                                    dry_run=True)
+        leasing.lease_create.rehearse(self.world.engine, leasing.ask(1, 4))
         self.assertEqual([], self.outbox())
 
     def test_retention_forgets_entries_and_not_what_they_said(self):

@@ -19,7 +19,6 @@ from ironic_reservations import engine as engine_module
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.engine import commit
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import seen
 from ironic_reservations.features.placement.holds import rows as db_holds
@@ -69,7 +68,7 @@ def write_lease(engine: engine_module.Engine, counts: Mapping[str, int],
     if engine.nova is not None:
         lease = leases.with_flavors(lease)
     with engine.database.write() as opened:
-        commit.commit(opened, seen.read(opened, counts.keys()), now)
+        seen.advance(opened, seen.read(opened, counts.keys()), now)
         db_leases.insert(opened, lease, lease.start, None, None)
         db_bookings.insert_many(opened, bookings, 'me', now)
     return lease

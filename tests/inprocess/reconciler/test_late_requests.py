@@ -23,7 +23,6 @@ from unittest import mock
 from ironic_reservations.clouds import in_process
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import in_flight_requests as db_in_flight
-from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.in_flight import acted
 from ironic_reservations.engine.in_flight import tickets
@@ -289,7 +288,7 @@ class TestTickets(LateTestCase):
         node = mirrored_node.Node(self.node, generation=self.world.mirrored()[
             self.node]['generation'])
         with self.engine.database.write() as connection:
-            commit.commit(connection, seen.of_nodes([node]),
+            seen.advance(connection, seen.of_nodes([node]),
                           self.world.clock())
             ticket = tickets.new(self.node, act)
             tickets.write(self.engine, ticket, connection)

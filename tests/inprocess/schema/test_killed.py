@@ -20,6 +20,7 @@ tried at some places in each direction.
 
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Sequence
 import contextlib
 import itertools
 import os
@@ -50,7 +51,7 @@ class _Killed(BaseException):
 class Killer:
     """Lets a migration change one thing more, and then no more.
 
-    :ivar statements: how many that change something have been run.
+    :ivar statements: those that have been run and change something.
     """
 
     def __init__(self, allowed: int | None = None) -> None:
@@ -66,7 +67,7 @@ class Killer:
             return
         if len(self.statements) == self.allowed:
             raise _Killed
-        self.statements.append(word)
+        self.statements.append(statement)
 
     @contextlib.contextmanager
     def at_work(self) -> Iterator[None]:
@@ -104,11 +105,17 @@ class _KilledOn:
                 if len(killer.statements) < allowed:
                     raise
             # NOTE: rows that nobody has committed are gone again.
-            allowed = (allowed + 1 if killer.statements[-1] in _ROWS else 1)
+            allowed = (allowed + 1 if killer.statements[-1].lstrip().upper()
+                       .startswith(_ROWS) else 1)
 
-    def taken_back(self, database: db_connection.Database, total: int,
+    def taken_back(self, database: db_connection.Database,
+                   statements: Sequence[str],
                    change: Callable[[], None]) -> int:
         """Kill at some statements, for all of which is taken back."""
+        # The revision is the last statement of the transaction. The history
+        # is written after that.
+        total = 1 + max(place for place, each in enumerate(statements)
+                        if 'alembic_version' in each)
         before = self.state(database)
         places = range(1, total, max(1, total // _PLACES))
         for allowed in places:
@@ -132,7 +139,7 @@ class _KilledOn:
                 killed = self.in_turn(lambda c=change: c(database))
             else:
                 killed = self.taken_back(
-                    database, len(killer.statements),
+                    database, killer.statements,
                     lambda c=change: c(database))
             self.assertGreaterEqual(killed, len(tables.metadata.tables)
                                     if self.kind == 'mysql' else 5)

@@ -106,9 +106,8 @@ class Leases(stateful.RuleBasedStateMachine):
 
     def try_offers(self, refused, engine):
         for offer in refused.details['offers']:
-            lease_create.create(
-                self.engines[engine],
-                leasing.posted(offer, self.now), dry_run=True)
+            lease_create.rehearse(self.engines[engine],
+                                  leasing.posted(offer, self.now))
 
     def change(self, number, engine, **changes):
         lease = self.lease(number)

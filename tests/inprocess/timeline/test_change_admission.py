@@ -190,10 +190,9 @@ class _Ground(grounds.Ground):
             assert all(reason['proved'] for reason in exc.details['reasons'])
             assert before == {each.id: each for each in self.leasing.all()}
             for offer in exc.details['offers']:
-                lease_change.change(self.engine, lease.id, (
+                lease_change.rehearse(self.engine, lease.id, (
                     lease_body.lease_change(offer['lease'],
-                                            self.world.clock(), dict)),
-                    dry_run=True)
+                                            self.world.clock(), dict)))
         else:
             assert possible, 'it cannot be served, says the oracle'
             there = self.leasing.reload(lease)

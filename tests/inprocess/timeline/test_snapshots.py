@@ -19,10 +19,9 @@ from unittest import mock
 import sqlalchemy as sa
 
 from ironic_reservations.db import tables
-from ironic_reservations.engine import commit
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.snapshots import cache
-from ironic_reservations.engine.snapshots import seen_changes
+from ironic_reservations.engine.snapshots import node_versions
 from tests import servers
 from tests.inprocess.engine import timelines
 
@@ -87,13 +86,13 @@ class TestSnapshots(timelines.TestCase):
             with contextlib.ExitStack() as early:
                 late = early.enter_context(database.write())
                 here = seen.Seen({first: before[first]})
-                commit.commit(late, here, self.world.clock())
+                seen.advance(late, here, self.world.clock())
                 if self.kind == 'sqlite':
                     # NOTE: there, nobody else writes meanwhile.
                     early.close()
                 there = seen.Seen({second: before[second]})
                 with database.write() as opened:
-                    commit.commit(opened, there, self.world.clock())
+                    seen.advance(opened, there, self.world.clock())
                 if self.kind != 'sqlite':
                     # NOTE: one number was left out, and is not the last.
                     self.assertEqual(1, len(self.numbers()) - len(known))
@@ -103,17 +102,17 @@ class TestSnapshots(timelines.TestCase):
             self.assertEqual(2, len(self.numbers()) - len(known))
             now = {**before, **here.raised(), **there.raised()}
             self.assertEqual(now, generations(False))
-            with mock.patch.object(seen_changes, '_OPEN', 0), (
+            with mock.patch.object(node_versions, '_OPEN', 0), (
                     contextlib.ExitStack()) as early:
                 # NOTE: one that was open for longer than is remembered.
                 late = early.enter_context(database.write())
                 here = seen.Seen({first: now[first]})
-                commit.commit(late, here, self.world.clock())
+                seen.advance(late, here, self.world.clock())
                 if self.kind == 'sqlite':
                     early.close()
                 there = seen.Seen({third: now[third]})
                 with database.write() as opened:
-                    commit.commit(opened, there, self.world.clock())
+                    seen.advance(opened, there, self.world.clock())
                 generations(False)
                 early.close()
                 generations(False)

@@ -123,7 +123,7 @@ def late_share_dropped() -> None:
 def no_show_outruns_deploy() -> None:
     """A node that nobody has deployed is released, though somebody just has.
     """
-    commit, right = context.Context.commit, change.generations.commit
+    commit, right = context.Context.commit, seen.advance
     releasing: list[bool] = []
 
     def step(this: Any, *arguments: Any, **more: Any) -> Any:
@@ -139,8 +139,8 @@ def no_show_outruns_deploy() -> None:
             looked = seen.read(connection, looked.generations)
         right(connection, looked, *arguments)
     context.Context.commit = step  # type: ignore[method-assign]
-    change.generations = types.SimpleNamespace(  # type: ignore[assignment]
-        commit=wrong)
+    change.seen_module = types.SimpleNamespace(  # type: ignore[assignment]
+        advance=wrong)
 
 
 @mutations.planted(

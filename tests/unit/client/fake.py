@@ -49,7 +49,7 @@ class FakeService(fixtures.Fixture):
     """
 
     minimum = '1.0'
-    maximum = '1.28'
+    maximum = versions.LATEST
     ironic_maximum = '1.115'
     page = 1000
     served = True

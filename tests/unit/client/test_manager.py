@@ -31,9 +31,12 @@ from ironic_reservations_client import errors
 from ironic_reservations_client import reservation
 from ironic_reservations_client import sdk
 from ironic_reservations_client import session
+from ironic_reservations_client import versions
 from ironic_reservations_client import waiting
 from tests.unit.client import base
 from tests.unit.client import fake
+
+_LATEST = versions.header(versions.LATEST)
 
 
 class _Managed(base.ClientTestCase):
@@ -77,7 +80,7 @@ class ManagerTest(_Managed):
         """Each version is in a header of its own."""
         self.manager.list()
         request = self.service.requests[-1]
-        self.assertEqual('baremetal-reservation 1.28', request['version'])
+        self.assertEqual(_LATEST, request['version'])
         self.assertEqual('1.95', request['ironic_version'])
 
     def test_get_gives_the_fields_asked_for(self):
@@ -268,7 +271,7 @@ class VersionTest(base.ClientTestCase):
         manager.list()
         self.assertEqual(
             [f'baremetal-reservation {version}'
-             for version in ('1.28', '1.2', '1.2')],
+             for version in (versions.LATEST, '1.2', '1.2')],
             [request['version'] for request in self.service.requests])
 
     def test_a_service_that_is_too_new_needs_a_newer_client(self):
@@ -303,7 +306,7 @@ class VersionTest(base.ClientTestCase):
         manager.list()
         request = self.service.requests[-1]
         self.assertEqual('1.80', request['ironic_version'])
-        self.assertEqual('baremetal-reservation 1.28', request['version'])
+        self.assertEqual(_LATEST, request['version'])
 
     def test_versions_of_other_services_stay_in_the_header(self):
         """The user's version is kept, and ours is not sent twice."""
@@ -311,7 +314,7 @@ class VersionTest(base.ClientTestCase):
             'openstack-api-version':
                 'baremetal 1.80, baremetal-reservation 1.1'})
         reservation.ReservationManager(client).list()
-        self.assertEqual('baremetal 1.80, baremetal-reservation 1.28',
+        self.assertEqual(f'baremetal 1.80, {_LATEST}',
                          self.service.requests[-1]['version'])
 
     def test_the_ironic_client_is_left_as_it_was(self):

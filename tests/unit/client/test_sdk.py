@@ -19,6 +19,7 @@ from openstack import exceptions
 
 from ironic_reservations import errors as service_errors
 from ironic_reservations_client import sdk
+from ironic_reservations_client import versions
 from ironic_reservations_client.sdk import errors
 from tests.unit.client import base
 from tests.unit.client import fake
@@ -91,7 +92,7 @@ class SdkTest(base.ClientTestCase):
         sdk.get(conn, made)
         sdk.release(conn, made)
         self.assertEqual(
-            {('baremetal-reservation 1.28', '1.80')},
+            {(versions.header(versions.LATEST), '1.80')},
             {(r['version'], r['ironic_version']) for r in self.service.requests
              if r['path'].startswith('/v1/reservations')})
 

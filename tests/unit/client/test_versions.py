@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 
 import testtools
 
@@ -30,10 +31,18 @@ class VersionsTest(testtools.TestCase):
 
     def test_clients_know_the_newest_version(self):
         """A new version of the API must be added to the clients, too."""
-        newest = api_versions.text(api_versions.MAXIMUM)
-        self.assertEqual(newest, versions.LATEST)
-        page = (ROOT / 'doc' / 'source' / 'user' / 'client.rst').read_text()
-        self.assertIn(f'.. |LATEST| replace:: {newest}\n', page)
+        self.assertEqual(api_versions.text(api_versions.MAXIMUM),
+                         versions.LATEST)
+
+    def test_pages_have_each_version(self):
+        """A new version needs a row in the guide, and in the reference."""
+        for page in ('doc/source/user/versions.rst',
+                     'api-ref/source/versions.inc'):
+            self.assertEqual(
+                [api_versions.text(minor) for minor, _
+                 in api_versions.HISTORY],
+                re.findall(r'^   \* - (\d+\.\d+)$',
+                           (ROOT / page).read_text(), re.MULTILINE), page)
 
     def test_the_service_reads_what_clients_write(self):
         """The header may name other services as well."""

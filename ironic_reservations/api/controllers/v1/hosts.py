@@ -152,11 +152,9 @@ class AllocationController(_Allocations):
         """Return the bookings of the host."""
         shape = self._shaper(call)
         host = hosts.find(self._engine, ident)
-        found = hosts.allocations(
-            self._engine, call.query.lease_id, call.query.reservation_id,
-            host.id)
-        bookings = found[0][1] if found else []
-        return expose.answer({'allocation': shape(host, bookings)})
+        (found,) = hosts.allocations(self._engine, call.query.lease_id,
+                                     call.query.reservation_id, host)
+        return expose.answer({'allocation': shape(*found)})
 
 
 class PropertiesController(_Controller):

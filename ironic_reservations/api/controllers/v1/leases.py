@@ -82,7 +82,7 @@ class LeasesController(rest.Controller):
             if call.query.dry_run:
                 return self._rehearsed(call, lease_create.rehearse(
                     self._engine, request, allowed))
-            made = lease_create.create(self._engine, request, allowed=allowed)
+            made = lease_create.create(self._engine, request, allowed)
         base = url.root(call.environ, self._engine.conf)
         with retry.committed():
             return self._answer(call, made, 201,
@@ -126,11 +126,10 @@ class LeasesController(rest.Controller):
 
     def _next(self, call: expose.Call, limit: int | None, last: str,
               chosen: leases.Filter) -> str:
+        # "now" is the same instant for all pages.
         asked = {
-            'limit': limit, 'marker': last,
-            'project': call.query.project, 'name': chosen.name,
+            **basic.values(call.query), 'limit': limit, 'marker': last,
             'status': chosen.statuses and ','.join(chosen.statuses),
-            'node': chosen.node_uuid,
             'from': chosen.ends_after and dates.write(chosen.ends_after),
             'to': chosen.starts_before and dates.write(chosen.starts_before)}
         asked = {name: value for name, value in asked.items()
@@ -161,9 +160,8 @@ class LeasesController(rest.Controller):
                 return self._rehearsed(call, lease_change.rehearse(
                     self._engine, found.id, change, allowed, found))
             changed = lease_change.change(
-                self._engine, found.id, change, allowed=allowed,
-                key=_change_key(call, self._engine, found.id),
-                permitted=found)
+                self._engine, found.id, change, allowed,
+                _change_key(call, self._engine, found.id), found)
         with retry.committed():
             return self._answer(call, changed)
 

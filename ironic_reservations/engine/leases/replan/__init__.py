@@ -23,7 +23,6 @@ from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
-from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.engine.leases.replan import pending as replan_pending
@@ -45,8 +44,7 @@ def started(lease: leases.Lease, now: datetime.datetime) -> bool:
 
 def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
            changes: leases.LeaseChange, now: datetime.datetime,
-           until: datetime.datetime, project: ceiling.Ceiling,
-           compared: bool = True,
+           project: ceiling.Ceiling, compared: bool = True,
            allowed: limits.Limits = limits.NONE,
            window: Window | None = None,
            others: ladder.Others | None = None) -> Replanned:
@@ -54,7 +52,6 @@ def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
 
     :param before: the lease as it was read.
     :param after: the lease with its new terms and its present bookings.
-    :param until: the latest end that may be offered.
     :param project: the usage of its project without the lease.
     :param compared: whether the snapshot must have been compared with all
         nodes in the database, and not only with the recorded changes.
@@ -74,8 +71,7 @@ def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
     try:
         _check_unmoved(snapshot, before)
         task = task_module.Task(engine, snapshot, before, after, changes,
-                                wanted, until, project, allowed, window,
-                                others)
+                                wanted, project, allowed, window, others)
         return (replan_started.plan(task) if started(before, now)
                 else replan_pending.plan(task))
     except errors.ReservationError:
@@ -97,9 +93,9 @@ def change_of(before: leases.Lease, after: leases.Lease,
     planned = change.Change(now, writes=[change.Write(
         before, after, cause, request_checks.due(after, now))],
         subject=before.id)
-    planned.wrong_from(*lease_dates.passed_from(before, after, now))
+    planned.wrong_from(*request_checks.passed_from(before, after, now))
     if after.start != before.start:
-        planned.wrong_from(*lease_dates.begun_from(after, now))
+        planned.wrong_from(*request_checks.begun_from(after, now))
     if replanned is not None:
         planned.difference = replanned.difference
         planned.snapshot = replanned.snapshot
@@ -124,8 +120,7 @@ def earliest(engine: Engine, before: leases.Lease, first: datetime.datetime,
     snapshot = engine.snapshot(now, wanted.values())
     _check_unmoved(snapshot, before)
     task = task_module.Task(engine, snapshot, before, before,
-                            leases.LeaseChange(), wanted, before.end,
-                            project, limits.NONE)
+                            leases.LeaseChange(), wanted, project)
     return replan_pending.earliest(task, max(first, now), permits)
 
 

@@ -86,7 +86,6 @@ class Task:
     :ivar before: the lease as it was read.
     :ivar after: the lease with its new terms and its present bookings.
     :ivar wanted: the requirement of each of its reservations, by id.
-    :ivar until: the latest end that may be offered.
     :ivar project: the usage of its project without the lease.
     :ivar window: the range of its starts; ``None``: only the start of
         ``after``.
@@ -100,9 +99,8 @@ class Task:
     after: leases.Lease
     changes: leases.LeaseChange
     wanted: Mapping[str, requirements.Requirement]
-    until: datetime.datetime
     project: ceiling.Ceiling
-    allowed: limits.Limits
+    allowed: limits.Limits = limits.NONE
     window: Window | None = None
     others: ladder.Others | None = None
 
@@ -119,6 +117,11 @@ class Task:
         return there.without(host_states.parts(
             there.rows, set(map(self.snapshot.number_of, self._staying)),
             self.own))
+
+    @property
+    def until(self) -> datetime.datetime:
+        """The latest end that may be offered."""
+        return self.project.latest_end(self.before, self.after.end)
 
     @property
     def _staying(self) -> list[leases.NodeBooking]:
