@@ -14,6 +14,8 @@
 
 from __future__ import annotations
 
+import os
+
 from oslo_config import cfg
 import sqlalchemy as sa
 from sqlalchemy import exc as sa_exc
@@ -24,6 +26,8 @@ from ironic_reservations.conf import source_lines
 
 #: The section and the name of the option that is a URL of a database.
 _URL = ('database', 'connection')
+#: Those of the folder of the SQLite file, if there is no URL.
+_FOLDER = (known.DEFAULT, 'state_path')
 _BACKENDS = ('sqlite', 'mysql', 'mariadb', 'postgresql')
 #: The errors of oslo.config if "$" refers to an option that does not exist.
 _DANGLING = (cfg.NoSuchOptError, cfg.NoSuchGroupError,
@@ -54,6 +58,8 @@ def check(conf: cfg.ConfigOpts) -> None:
             value = values[option.dest]
             if (group, option.dest) == _URL and value:
                 _check_url(value)
+            elif (group, option.dest) == _FOLDER:
+                _check_path(value)
         except _NotUsable as exc:
             wrong.append(_sentence(conf, group, option, str(exc)))
         except (cfg.Error, ValueError) as exc:
@@ -83,7 +89,8 @@ def _check_url(text: str) -> None:
     :raises _NotUsable: the URL leads to no database of ours.
     """
     try:
-        backend = sa.make_url(text).get_backend_name()
+        url = sa.make_url(text)
+        backend = url.get_backend_name()
     except (sa_exc.ArgumentError, ValueError) as exc:
         raise _NotUsable(
             'it is no URL of a database, such as '
@@ -94,10 +101,25 @@ def _check_url(text: str) -> None:
             f'"{backend}" is none of the databases of this service. The URL '
             'begins with sqlite, mysql+pymysql or postgresql+psycopg2, for '
             'instance')
-    if backend != 'sqlite' and text.partition('?')[0].count('@') > 1:
+    if backend == 'sqlite':
+        _check_path(url.database)
+    elif text.partition('?')[0].count('@') > 1:
         raise _NotUsable(
             'the characters @ : / ? # % of a user or a password are written '
             '%40 %3A %2F %3F %23 %25 in a URL')
+
+
+def _check_path(path: str | None) -> None:
+    """Check the path of the SQLite file or of its folder.
+
+    :raises _NotUsable: the path is not the same for all processes.
+    """
+    if not os.path.isabs(path or ''):
+        raise _NotUsable(
+            'its path is not absolute, so each process may have a database of '
+            'its own and promise the same nodes. Write a path such as '
+            '/var/lib/ironic-reservations; in a URL, four slashes precede it: '
+            'sqlite:////var/lib/ironic-reservations/reservations.sqlite')
 
 
 def _source(conf: cfg.ConfigOpts, group: str, option: cfg.Opt) -> str:

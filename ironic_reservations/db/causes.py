@@ -53,6 +53,8 @@ def of(failure: errors.DatabaseUnavailable) -> str:
     if connection.misses_tables(cause):
         return f'{said}. Run "ironic-reservations-dbsync upgrade".'
     driver = driver_errors.of(cause)
+    if driver_errors.is_of_full_disk(driver):
+        return f'{said}. Make room on the disk of the database.'
     if isinstance(driver, sqlite3.Error) and any(
             each in said for each in _NOT_THE_OWNER):
         return (f'{said}. The file, the files beside it and their folder must '

@@ -303,6 +303,8 @@ def _tune(engine: sa.Engine, limits: sessions.Limits) -> None:
     if name == 'sqlite':
         sa.event.listen(engine, 'connect', sqlite_file.on_connect)
     elif name in _MYSQL:
+        if engine.dialect.driver == 'pymysql':
+            sa.event.listen(engine, 'do_connect', sessions.limit_greeting)
         sa.event.listen(engine, 'connect', sessions.mariadb_listener(limits))
         # REPEATABLE READ locks the gaps between rows, so that inserts
         # for different nodes deadlock. It is not needed: every write names

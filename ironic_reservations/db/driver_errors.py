@@ -20,6 +20,8 @@ import sqlite3
 
 #: MariaDB's errors: the disk is full, the table is full.
 _FULL_ON_MARIADB = (1021, 1114)
+#: SQLite's error if it cannot extend the index beside its file.
+_NO_INDEX = 'SQLITE_IOERR_SHMSIZE'
 #: PostgreSQL's error for a full disk.
 _FULL_ON_POSTGRESQL = '53100'
 
@@ -76,6 +78,7 @@ def is_of_full_disk(driver: BaseException) -> bool:
     return (refused_commit(driver)
             or (isinstance(driver, OSError)
                 and driver.errno in (errno.ENOSPC, errno.EDQUOT))
+            or getattr(driver, 'sqlite_errorname', None) == _NO_INDEX
             or has(driver, _FULL_ON_MARIADB))
 
 

@@ -111,6 +111,22 @@ def with_limits(url: sa.URL, limits: Limits, parameters: str) -> sa.URL:
                                   in wanted.items() if key not in said})
 
 
+def limit_greeting(dialect: Any, record: Any, arguments: Any,
+                   parameters: Any) -> Any:
+    """Return a new connection of PyMySQL.
+
+    A listener for SQLAlchemy's ``do_connect`` event. PyMySQL waits for the
+    greeting of a server as long as for an answer, and its ``connect_timeout``
+    is for TCP alone, which a stopped server or a proxy accepts.
+    """
+    answer, greeting = (parameters.get(name) for name in (
+        'read_timeout', 'connect_timeout'))
+    made = dialect.connect(*arguments, **{
+        **parameters, 'read_timeout': min(answer, greeting)})
+    made._read_timeout = answer
+    return made
+
+
 def knows_silence(url: sa.URL) -> bool:
     """Return whether the wait for an answer is limited with this driver."""
     return (url.get_backend_name() == 'sqlite' or

@@ -28,6 +28,7 @@ from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.engine import Engine
 from ironic_reservations.model import handovers
 from ironic_reservations.model import mirrored_node
+from ironic_reservations.model import node_condition
 from ironic_reservations.model import node_window
 
 
@@ -36,7 +37,7 @@ class Kind(enum.StrEnum):
 
     #: A host has a lessee in Ironic.
     LESSEE = 'lessee'
-    #: A host has an instance in Ironic.
+    #: A host has an instance in Ironic, or is deployed without one.
     INSTANCE = 'instance'
     #: A host is in maintenance in Ironic.
     MAINTENANCE = 'maintenance'
@@ -79,7 +80,8 @@ def _in_ironic(engine: Engine) -> list[Trace]:
     with engine.database.read() as connection:
         hosts = {row.node_uuid for row in db_hosts.read(connection)}
     marked = [node for node in ironic.nodes() if node.uuid in hosts
-              and (node.lessee or node.instance_uuid or node.maintenance)]
+              and (node.lessee or node_condition.occupied(node)
+                   or node.maintenance)]
     found = []
     for before in _not_promised(engine, marked):
         # The trace of a promise that has just ended may be gone by now.
@@ -134,11 +136,14 @@ def _traces(node: mirrored_node.Node) -> list[Trace]:
             'the node.',
             'If the project had a lease, make it again for this node; else '
             f'run "baremetal node unset {node.uuid} --lessee".'))
-    if node.instance_uuid:
+    if node_condition.occupied(node):
+        # A deploy without Nova may name no instance.
+        seen = (f'has the instance {node.instance_uuid}' if node.instance_uuid
+                else node_condition.in_state(node))
         found.append(Trace(
             Kind.INSTANCE, node.uuid,
-            f'It has the instance {node.instance_uuid} in Ironic, and neither '
-            'a lease nor a reservation has the node.',
+            f'It {seen} in Ironic, and neither a lease nor a reservation has '
+            'the node.',
             'If a project had a lease, make it again for this node; else '
             f'run "baremetal node undeploy {node.uuid}".'))
     return found

@@ -88,4 +88,5 @@ class Authenticated:
             raise errors.IronicUnavailable(
                 'The user of [ironic] in ironic-reservations.conf gets no '
                 f'token ({type(exc).__name__}), so Ironic cannot be asked. '
-                'The operator should check that section.') from exc
+                'The operator should check that section, and whether Keystone '
+                'answers.') from exc

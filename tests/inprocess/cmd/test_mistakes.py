@@ -323,6 +323,13 @@ class MistakesTest(InstalledTestCase):
                     lambda off=off, real=real: real() + off):
                 self.found('Clock', result, 'Run NTP')
 
+    def test_database_that_does_not_return_the_time(self) -> None:
+        """The check succeeded."""
+        with fixtures.MonkeyPatch(
+                'ironic_reservations.db.clock.DatabaseClock.known',
+                lambda *arguments: None):
+            self.found('Clock', _FAILURE, 'does not return the time')
+
     def test_no_process_follows_the_nodes(self) -> None:
         self.know_a_node()
         self.found('Reconciler', _WARNING, 'No process mirrors')

@@ -35,6 +35,10 @@ from ironic_reservations.db import migrate
 from tests import world
 
 _FULL = sqlite3.OperationalError('database or disk is full')
+#: There was no room for the index beside the file when it was opened. The
+#: operator was told of an I/O error.
+_NO_INDEX = sqlite3.OperationalError('disk I/O error')
+_NO_INDEX.sqlite_errorname = 'SQLITE_IOERR_SHMSIZE'
 _ROW = ("INSERT INTO claims (name, owner, expires_at) "
         "VALUES ('full', hex(zeroblob({})), '2030-01-01')")
 
@@ -59,7 +63,7 @@ class TestFullDisk(testtools.TestCase):
         told = self.assertRaises(errors.DatabaseUnavailable, self._write, size)
         self.assertEqual('service.database_unavailable', told.code)
         self.assertIn('is full, so nothing was promised', str(told))
-        self.assertIn('disk is full', causes.of(told))
+        self.assertIn('disk is full. Make room', causes.of(told))
         self.assertIn('disk of the database of the reservations is full',
                       self.logged.output)
         self.assertNotIn('outcome', self.logged.output)
@@ -91,7 +95,7 @@ class TestFullDisk(testtools.TestCase):
     def test_errors_of_each_database(self):
         """MariaDB may have told other servers of what it then refuses."""
         for error, known in (
-                (_FULL, (True, True)),
+                (_FULL, (True, True)), (_NO_INDEX, (True, False)),
                 (psycopg.errors.DiskFull('no space left'), (True, True)),
                 (pymysql.err.OperationalError(1114, 'The table is full'),
                  (True, False)),

@@ -16,7 +16,10 @@ The connection stays open, and TCP acknowledges everything. On PostgreSQL
 whoever had asked waited until the server went on.
 """
 
+from unittest import mock
+
 import fixtures
+from pymysql import connections
 import sqlalchemy as sa
 
 from ironic_reservations import errors
@@ -29,6 +32,8 @@ from tests.real import proxy
 _STATEMENT = 2
 #: What is added to it here: the server still is the first to give up.
 _MORE = 1
+#: The limit of a new connection.
+_CONNECT = 1
 
 
 class _SilentServer:
@@ -48,7 +53,7 @@ class _SilentServer:
         self.database = connection.Database(world.configured(
             there.set(drivername=self.driver or there.drivername)
             .render_as_string(hide_password=False),
-            database__lock_timeout=1,
+            database__lock_timeout=1, database__connect_timeout=_CONNECT,
             database__statement_timeout=_STATEMENT))
         self.addCleanup(self.database.close)
         self.update = sa.update(tables.nodes).where(
@@ -106,6 +111,21 @@ class _SilentServer:
 
 class TestOnMariaDB(_SilentServer, base.DatabaseTestCase):
     kind = 'mysql'
+
+    def test_greeting_was_awaited_as_long_as_an_answer(self):
+        """A request waited twice as long for a server that stood still."""
+        awaited = []
+        greeted = connections.Connection._get_server_information
+
+        def greet(made):
+            awaited.append(made._read_timeout)
+            greeted(made)
+        with mock.patch.object(connections.Connection,
+                               '_get_server_information', greet):
+            with self.database.read() as reading:
+                made = reading.connection.driver_connection
+        self.assertEqual([_CONNECT], awaited)
+        self.assertEqual(_STATEMENT + _MORE, made._read_timeout)
 
 
 class TestOnPostgreSQL(_SilentServer, base.DatabaseTestCase):

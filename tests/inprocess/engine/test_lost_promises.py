@@ -70,6 +70,17 @@ class TestLostPromises(timelines.TestCase):
             self.assertEqual([], self.found())
         self.assertEqual([(_INSTANCE, node)], self.found())
 
+    def test_deploy_without_an_instance_left_no_trace(self):
+        """As by "reservation deploy" without projects."""
+        self.leasing.hosts()
+        with gone_back.undone(self.engine.database):
+            node = self.home(self.leasing.started(0, 2))
+            self.world.ironic.change(node, provision_state='active')
+            self.assertEqual([], self.found())
+        self.assertEqual([(_INSTANCE, node)], self.found())
+        (trace,) = lost_promises.find(self.engine)
+        self.assertIn('is in the state active', trace.detail)
+
     def test_reservation_that_is_void_in_the_backup_hid_its_instance(self):
         (node,) = self.leasing.hosts()
         made = self.world.reserve(node)

@@ -98,3 +98,5 @@ class TestAuthenticated(testtools.TestCase):
         thread.start()
         thread.join(PATIENCE)
         self.assertEqual(1, len(said))
+        # If Keystone was down, only the file of options was to be checked.
+        self.assertIn('whether Keystone answers', str(said[0]))

@@ -128,8 +128,8 @@ class OursTest(configured.EnvironmentTestCase):
         """A lost connection became SQLite, whatever the file contained."""
         self.set(IRONIC_RESERVATIONS_DATABASE__CONNECTION='',
                  IRONIC_RESERVATIONS_API__PORT=' ')
-        conf = self.load('[database]\nconnection = sqlite:///ours\n')
-        self.assertEqual('sqlite:///ours', conf.database.connection)
+        conf = self.load('[database]\nconnection = sqlite:////ours\n')
+        self.assertEqual('sqlite:////ours', conf.database.connection)
         self.assertEqual(6386, conf.api.port)
         self.assertEqual(
             ['The environment variable IRONIC_RESERVATIONS_API__PORT is empty '
@@ -201,6 +201,16 @@ class InvalidTest(configured.EnvironmentTestCase):
             self.assertIn(
                 f'"{scheme.partition("+")[0]}" is none of the databases',
                 self.refused(f'[database]\nconnection = {scheme}://u:p@h/x\n'))
+
+    def test_sqlite_that_each_process_has_for_itself_is_refused(self):
+        """All checks passed, and each process promised the same nodes."""
+        for path in ('', '/', '/:memory:', '/b.sqlite', '/var/lib/b.sqlite',
+                     '/file:b?mode=memory&cache=shared&uri=true'):
+            said = self.refused(f'[database]\nconnection = sqlite://{path}\n')
+            self.assertIn('sqlite:////var/lib/', said)
+            self.assertIn('its path is not absolute', said)
+        self.assertIn('[DEFAULT] state_path', self.refused(
+            '[DEFAULT]\nstate_path = state\n'))
 
     def test_file_in_another_encoding_is_named(self):
         """Neither the file nor UTF-8 was named."""
