@@ -132,8 +132,10 @@ def _run(given: argparse.Namespace,
 
 
 def _write(run: rows.Run, folder: pathlib.Path) -> None:
-    (folder / RAW).write_text(as_json(run))
-    (folder / PAGE).write_text(page.write(run))
+    raw = as_json(run)
+    (folder / RAW).write_text(raw)
+    # Numbers are rounded once, so that JSON gives the same page later.
+    (folder / PAGE).write_text(page.write(rows.run_of_json(json.loads(raw))))
 
 
 def as_json(run: rows.Run) -> str:
