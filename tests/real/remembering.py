@@ -14,6 +14,7 @@
 
 Ironic's own answers each request for the boot device with the same, and knows
 neither a boot mode nor secure boot: what a holder sets would leave nothing.
+Nor does its undeploy power a node off, as that of all real hardware does.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ def install(noting: Noting = _unnoted) -> None:
     """
     from ironic import objects
     from ironic.common import exception
+    from ironic.common import states
+    from ironic.conductor import utils as conductor_utils
     from ironic.drivers.modules import fake
     from ironic.drivers.modules import image_utils
     image_utils.prepare_remote_image = lambda task, url, *_, **__: url
@@ -105,6 +108,12 @@ def install(noting: Noting = _unnoted) -> None:
         lambda _, task, device_types=None: keep(task, media={
             name: url for name, url in known(task)['media'].items()
             if device_types and name not in device_types}))
+    torn_down = fake.FakeDeploy.tear_down
+
+    def tear_down(deploy: Any, task: Any) -> str:
+        conductor_utils.node_power_action(task, states.POWER_OFF)
+        return str(torn_down(deploy, task))
+    fake.FakeDeploy.tear_down = tear_down
     fake.FakeInspect.inspect_hardware = _inspect
     fake.FakeInspect.abort = lambda _, task: None
 
