@@ -57,24 +57,22 @@ class CalendarManager(resource.Manager[Calendar]):
         :param rows: whether to return the hosts, with the bookings of each.
         :param tag: the tag of the calendar that the caller has already.
         :returns: ``None`` if nothing has changed since.
-        :raises NotServed: the service is too old and has no calendar.
         """
         query = resources.CALENDAR.body(
             start=start, end=end, resource_classes=resource_classes,
             rows='true' if rows else None)
-        with self._served():
-            response, found = self._transport.send(
-                'GET', self._path(), 'calendar', params=query,
-                headers={} if tag is None else {'If-None-Match': tag})
-            if response.status_code == 304:
-                return None
-            whole = found['calendar']
-            following = next_query(whole)
-            while following is not None:
-                _response, found = self._transport.send(
-                    'GET', self._path(), 'calendar', params=following)
-                add_page(whole, found['calendar'])
-                following = next_query(found['calendar'])
+        response, found = self._transport.send(
+            'GET', self._path(), 'calendar', params=query,
+            headers={} if tag is None else {'If-None-Match': tag})
+        if response.status_code == 304:
+            return None
+        whole = found['calendar']
+        following = next_query(whole)
+        while following is not None:
+            _response, found = self._transport.send(
+                'GET', self._path(), 'calendar', params=following)
+            add_page(whole, found['calendar'])
+            following = next_query(found['calendar'])
         made = self._transport.made(self, whole)
         if isinstance(made, Calendar):
             made.tag = response.headers.get('ETag')
