@@ -31,6 +31,7 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import conditions
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.features.usage import values as usage
@@ -130,10 +131,8 @@ def note_no_shows(connection: sa.Connection, lease: leases.Lease,
     The rows do not name the bookings, since a row with a booking means that
     its node has been deployed.
     """
-    # SELECT uuid, resource_class FROM nodes WHERE uuid IN (...)
-    classes = {uuid: name or '' for uuid, name in (
-        connection.execute(sa.select(_n.uuid, _n.resource_class).where(
-            _n.uuid.in_({each.node_uuid for each in bookings}))))}
+    classes = db_nodes.read_classes_of(
+        connection, {each.node_uuid for each in bookings})
     counts = collections.Counter(
         (each.reservation_id, classes.get(each.node_uuid, ''))
         for each in bookings)
