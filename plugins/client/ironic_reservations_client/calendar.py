@@ -90,15 +90,14 @@ def next_query(page: Mapping[str, Any]) -> list[tuple[str, str]] | None:
 def add_page(whole: dict[str, Any], page: Mapping[str, Any]) -> None:
     """Add the hosts of a page; the indexes of leases differ between pages."""
     leases = _joined(whole['leases'], page['leases'], 'id')
-    windows = _joined(whole.get('maintenances', []),
-                      page.get('maintenances', ()), 'uuid')
+    windows = _joined(whole['maintenances'], page['maintenances'], 'uuid')
     whole['hosts'].extend(
         {**host, 'bookings': [
             [start, end, had, leases[lease], amount]
             for start, end, had, lease, amount in host['bookings']],
-         **({} if 'maintenances' not in host else {'maintenances': [
+         'maintenances': [
              [start, end, under_way, windows[window]]
-             for start, end, under_way, window in host['maintenances']]})}
+             for start, end, under_way, window in host['maintenances']]}
         for host in page['hosts'])
     whole['links'] = []
 
