@@ -19,9 +19,9 @@ from typing import Any
 import testtools
 
 from ironic_reservations.api import versions
-from ironic_reservations.api.controllers.v1 import host_shape
 from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import host as host_types
+from ironic_reservations.api.types import host_shape
 from ironic_reservations.api.types import lease as lease_types
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.features.calendar import types as calendar_types
