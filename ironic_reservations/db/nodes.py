@@ -234,6 +234,7 @@ _ADVANCE_THROUGH = _ADVANCE.values(let_through=sa.case(
 _GENERATIONS = sa.select(_n.uuid, _n.generation).where(_n.uuid.in_(_UUIDS))
 # SELECT uuid, owner FROM nodes WHERE uuid IN (...)
 _OWNERS = sa.select(_n.uuid, _n.owner).where(_n.uuid.in_(_UUIDS))
+_CLASSES = sa.select(_n.uuid, _n.resource_class).where(_n.uuid.in_(_UUIDS))
 
 
 def read_generations(connection: sa.Connection,
@@ -251,6 +252,14 @@ def read_owners(connection: sa.Connection,
     # SELECT uuid, owner FROM nodes WHERE uuid IN (...)
     return {uuid: owner or None for uuid, owner in connection.execute(
         _OWNERS, {'uuids': list(uuids)})}
+
+
+def read_classes_of(connection: sa.Connection,
+                    uuids: Collection[str]) -> dict[str, str]:
+    """Return the resource classes of nodes; empty: the node has none."""
+    # SELECT uuid, resource_class FROM nodes WHERE uuid IN (...)
+    return {uuid: name or '' for uuid, name in connection.execute(
+        _CLASSES, {'uuids': list(uuids)})} if uuids else {}
 
 
 def advance_all(connection: sa.Connection,

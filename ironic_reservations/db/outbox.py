@@ -20,7 +20,6 @@ the process dies in between, another process sends the notice again.
 from __future__ import annotations
 
 from collections.abc import Collection
-from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -40,8 +39,6 @@ _NOTICE = store.Rows(
     notices.Notice, tables.outbox, 'a notice',
     decode={'kind': notices.kind_of, 'payload': json.loads},
     encode={'kind': lambda kind: kind.value, 'payload': json.dumps})
-#: The maximum number of ids in one statement.
-_PIECE = 500
 #: The maximum length of a stored error.
 _COMPLAINT = 1000
 _KINDS = tuple(kind.value for kind in (*notices.Kind, *notices.CommitKind))
@@ -96,15 +93,9 @@ def read_known(connection: sa.Connection,
                ids: Collection[str]) -> set[str]:
     """Return the ids of notices that exist, sent or not."""
     # SELECT id FROM outbox WHERE id IN (...)
-    return {ident for piece in _pieces(ids) for ident in connection.scalars(
-        sa.select(_c.id).where(_c.id.in_(piece)))}
-
-
-def _pieces(ids: Collection[str]) -> Iterator[Sequence[str]]:
-    """Yield so many ids as one statement may have."""
-    wanted = sorted(ids)
-    for first in range(0, len(wanted), _PIECE):
-        yield wanted[first:first + _PIECE]
+    return {ident for piece in store.pieces(ids)
+            for ident in connection.scalars(
+                sa.select(_c.id).where(_c.id.in_(piece)))}
 
 
 def count_written(connection: sa.Connection, kind: notices.Kind,
@@ -117,7 +108,7 @@ def count_written(connection: sa.Connection, kind: notices.Kind,
     # SELECT lease_id, COUNT(DISTINCT notice_id) FROM outbox
     #   WHERE lease_id IN (...) AND kind = ? AND created_at > ?
     #   GROUP BY lease_id
-    return {lease_id: count for piece in _pieces(lease_ids)
+    return {lease_id: count for piece in store.pieces(lease_ids)
             for lease_id, count in connection.execute(
                 sa.select(_c.lease_id,
                           sa.func.count(_c.notice_id.distinct()))
@@ -135,7 +126,8 @@ def read_arrived(connection: sa.Connection, notice_ids: Collection[str]
     """
     # SELECT notice_id, COUNT(due_at), MAX(done_at) FROM outbox
     #   WHERE notice_id IN (...) GROUP BY notice_id
-    return {notice_id: None if due else done for piece in _pieces(notice_ids)
+    return {notice_id: None if due else done
+            for piece in store.pieces(notice_ids)
             for notice_id, due, done in connection.execute(
                 sa.select(_c.notice_id, sa.func.count(_c.due_at),
                           sa.func.max(_c.done_at))

@@ -23,7 +23,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import enum
 import functools
@@ -38,6 +40,8 @@ import sqlalchemy as sa
 from ironic_reservations.db import connection as connection_module
 
 _T = TypeVar('_T')
+#: The number of values that one statement may have in a list.
+_PIECE = 500
 #: The values of fields by the values of their columns, or a function for them.
 _Decoder = Mapping[Any, Any] | Callable[[Any], Any]
 
@@ -306,6 +310,13 @@ class OfNodes:
         if node_uuids is None:
             return connection.execute(self._all)
         return connection.execute(self._some, {'uuids': list(node_uuids)})
+
+
+def pieces(values: Iterable[Any]) -> Iterator[Sequence[Any]]:
+    """Yield the sorted values in lists that one statement may have."""
+    ordered = sorted(values)
+    for first in range(0, len(ordered), _PIECE):
+        yield ordered[first:first + _PIECE]
 
 
 def check(result: sa.CursorResult[Any], count: int, what: str) -> None:

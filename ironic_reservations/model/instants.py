@@ -22,8 +22,8 @@ from __future__ import annotations
 import datetime
 
 SECOND = 1_000_000
-#: The last year of dates, which leaves room for computations around them.
-LAST_YEAR = 9000
+#: The years of dates, which leave room for computations around them.
+FIRST_YEAR, LAST_YEAR = 1970, 9000
 #: The latest date in a request.
 LAST = datetime.datetime(LAST_YEAR, 12, 31, 23, 59, 59, 999_999,
                          datetime.UTC)

@@ -47,8 +47,6 @@ _INSTANT = re.compile(
     r'([.][0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})')
 _INTEGER = re.compile('-?[0-9]{1,1000}')
 _DAY = re.compile('[0-9]{4}-[0-9]{2}-[0-9]{2}')
-#: The limits leave room for computations around a day.
-_FIRST_YEAR, _LAST_YEAR = 1970, instants.LAST_YEAR
 _TRAIT = re.compile('[A-Z0-9_]{1,255}')
 _MAX_TRAITS = 50
 _MAX_CLASS = 80
@@ -375,9 +373,9 @@ def to_day(value: Any) -> datetime.date:
     except ValueError:
         raise ValueError('a day such as 2026-03-31 is expected, not '
                          f'{shown(value)}') from None
-    if not _FIRST_YEAR <= day.year <= _LAST_YEAR:
-        raise ValueError(f'a year from {_FIRST_YEAR} to {_LAST_YEAR} is '
-                         f'expected, not {day.year}')
+    if not instants.FIRST_YEAR <= day.year <= instants.LAST_YEAR:
+        raise ValueError(f'a year from {instants.FIRST_YEAR} to '
+                         f'{instants.LAST_YEAR} is expected, not {day.year}')
     return day
 
 

@@ -25,8 +25,6 @@ _DATE = re.compile(
     r'[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}'
     r'(:[0-9]{2}([.][0-9]{1,9})?)?([Zz]|[+-][0-9]{2}(:?[0-5][0-9])?)?')
 _SHOWN = 40
-#: The limits leave room for computations around a date.
-_FIRST_YEAR, _LAST_YEAR = 1970, instants.LAST_YEAR
 
 
 def read(text: object) -> datetime.datetime | Literal['now']:
@@ -47,10 +45,11 @@ def read(text: object) -> datetime.datetime | Literal['now']:
             # Refused below.
             pass
         else:
-            if _FIRST_YEAR <= date.year <= _LAST_YEAR:
+            if instants.FIRST_YEAR <= date.year <= instants.LAST_YEAR:
                 return date
             raise ValueError(f'{text} is an invalid date; a year from '
-                             f'{_FIRST_YEAR} to {_LAST_YEAR} is expected')
+                             f'{instants.FIRST_YEAR} to {instants.LAST_YEAR} '
+                             'is expected')
     shown = text[:_SHOWN] if isinstance(text, str) else type(text).__name__
     if isinstance(text, str) and not shown.isprintable():
         shown = ascii(shown)

@@ -20,8 +20,8 @@ import re
 from typing import Any
 
 from ironic_reservations import errors
-from ironic_reservations.api.controllers.v1 import host_shape
 from ironic_reservations.api.types import basic
+from ironic_reservations.api.types import host_shape
 from ironic_reservations.api.types import lease as lease_types
 
 _MAX_KEY = 64

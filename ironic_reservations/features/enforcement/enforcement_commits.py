@@ -33,6 +33,7 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import histories as db_histories
 from ironic_reservations.db import leases as db_leases
+from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import outbox as db_outbox
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
@@ -73,7 +74,7 @@ def write(conf: cfg.ConfigOpts, connection: sa.Connection,
     there = {lease.id: lease for lease in db_leases.read(connection, ids)}
     live = {lease_id: lease for lease_id, lease in there.items()
             if not lease.status.over}
-    classes = db_terms.read_classes(connection, {
+    classes = db_nodes.read_classes_of(connection, {
         booking.node_uuid for lease in live.values()
         for booking in lease.bookings})
     history = db_histories.read_number(connection)

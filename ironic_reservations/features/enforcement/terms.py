@@ -18,7 +18,6 @@ the outbox that notifies the service.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from collections.abc import Sequence
 import dataclasses
 import datetime
@@ -33,7 +32,6 @@ from ironic_reservations.model import leases
 
 _e = tables.enforcement_terms.c
 _s = tables.leases.c
-_n = tables.nodes.c
 _OVER = tuple(status.value for status in leases.LeaseStatus if status.over)
 _LIVE = tuple(status.value for status in leases.LeaseStatus
               if not status.over)
@@ -84,15 +82,6 @@ def replace(connection: sa.Connection, before: SentTerms | None,
         _SENT.delete(connection, before)
     elif after is not None:
         _SENT.insert(connection, [after])
-
-
-def read_classes(connection: sa.Connection, node_uuids: Collection[str]
-                 ) -> dict[str, str]:
-    """Return the resource classes of nodes; empty: the node has none."""
-    # SELECT uuid, resource_class FROM nodes WHERE uuid IN (...)
-    return {uuid: name or '' for uuid, name in connection.execute(
-        sa.select(_n.uuid, _n.resource_class)
-        .where(_n.uuid.in_(node_uuids)))} if node_uuids else {}
 
 
 def read_unlike(connection: sa.Connection,

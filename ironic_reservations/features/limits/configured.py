@@ -27,6 +27,12 @@ BY_GROUP = {
                'max_instance_hours_per_project', 'max_duration',
                'max_horizon', *limits.EXTENSIONS),
     'reservations': ('max_per_project', 'max_lifetime')}
+#: The limits of a project for whole hosts, and for instances: at the same
+#: time, and in hours.
+PER_PROJECT = (
+    (True, 'host', 'max_hosts_per_project', 'max_host_hours_per_project'),
+    (False, 'instance', 'max_instances_per_project',
+     'max_instance_hours_per_project'))
 #: The limits by resource class.
 BY_CLASS = {'leases': ('max_hosts_per_class', 'max_host_hours_per_class'),
             'reservations': ('max_per_class',)}

@@ -21,10 +21,16 @@ import pecan
 from ironic_reservations.api import expose
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
+from ironic_reservations.api.types import basic
 from ironic_reservations.features.limits import configured
 from ironic_reservations.features.limits import limit_usage
-from ironic_reservations.features.limits import types
 from ironic_reservations.model import limits
+
+
+class LimitsQuery(basic.Parts):
+    """The query of ``GET /v1/limits``."""
+
+    project = basic.attribute(basic.to_name, since=versions.LIMITS)
 
 
 class LimitsController(rest.Controller):
@@ -32,7 +38,7 @@ class LimitsController(rest.Controller):
 
     _policy = 'reservation:limits:'
 
-    @expose.expose(query=types.LimitsQuery, since=versions.LIMITS)
+    @expose.expose(query=LimitsQuery, since=versions.LIMITS)
     def get(self, call: expose.Call) -> pecan.Response:
         """Return each limit with its usage."""
         own = call.context.project_id

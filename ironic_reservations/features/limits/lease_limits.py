@@ -27,6 +27,7 @@ import json
 from ironic_reservations import errors
 from ironic_reservations.engine import ceiling
 from ironic_reservations.features.limits import class_admission
+from ironic_reservations.features.limits import configured
 from ironic_reservations.model import count_text
 from ironic_reservations.model import leases
 from ironic_reservations.model import limits
@@ -80,16 +81,11 @@ class _Kind:
 
 def _kinds(allowed: limits.Limits) -> tuple[_Kind, ...]:
     """Return the kinds for which there is a limit."""
+    at_once, hours = configured.BY_CLASS['leases']
     return tuple(kind for kind in (
-        _Kind(True, 'host', 'max_hosts_per_project',
-              'max_host_hours_per_project', allowed.max_hosts_per_project,
-              allowed.max_host_hours_per_project),
-        _Kind(False, 'instance', 'max_instances_per_project',
-              'max_instance_hours_per_project',
-              allowed.max_instances_per_project,
-              allowed.max_instance_hours_per_project),
-        *(_Kind(True, 'host', 'max_hosts_per_class',
-                'max_host_hours_per_class',
+        *(_Kind(*each, *(getattr(allowed, option) for option in each[2:]))
+          for each in configured.PER_PROJECT),
+        *(_Kind(True, 'host', at_once, hours,
                 allowed.max_hosts_per_class.get(name, 0),
                 allowed.max_host_hours_per_class.get(name, 0), name)
           for name in allowed.classes)) if kind.at_once or kind.hours)

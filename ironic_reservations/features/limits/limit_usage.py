@@ -86,10 +86,7 @@ def read(engine: Engine, project_id: str | None,
                 connection, project_id, now)}
         waiting = db_reservations.count_waiting_by_class(
             connection, project_id, now)
-    for whole, at_once, hours in (
-            (True, 'max_hosts_per_project', 'max_host_hours_per_project'),
-            (False, 'max_instances_per_project',
-             'max_instance_hours_per_project')):
+    for whole, _, at_once, hours in configured.PER_PROJECT:
         kind = [each for each in held if each.whole is whole]
         used[at_once] = _most_at_once(kind, now)
         used[hours] = round(allowance.seconds_ahead(kind, now) / _HOUR)

@@ -25,6 +25,7 @@ import datetime
 import sqlalchemy as sa
 
 from ironic_reservations.db import conditions
+from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.features.no_show import decisions as no_show
 from ironic_reservations.model import leases
@@ -35,8 +36,6 @@ _l = tables.lease_reservations.c
 _n = tables.nodes.c
 _s = tables.leases.c
 _u = tables.usable_bookings.c
-#: The maximum number of bookings in one statement.
-_PIECE = 500
 
 
 def read(connection: sa.Connection, lease_ids: Collection[str],
@@ -165,8 +164,7 @@ def finish(connection: sa.Connection,
     # DELETE FROM usable_bookings WHERE booking_uuid IN (...)
     #   AND (booking_uuid, since) IN ((?, ?), ...)
     # The first condition is for the index: MariaDB uses none for pairs.
-    for first in range(0, len(over), _PIECE):
-        piece = over[first:first + _PIECE]
+    for piece in store.pieces(over):
         connection.execute(sa.delete(tables.usable_bookings).where(
             _u.booking_uuid.in_([uuid for uuid, _ in piece]),
             sa.tuple_(_u.booking_uuid, _u.since).in_(piece)))

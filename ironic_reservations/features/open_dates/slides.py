@@ -315,7 +315,7 @@ class _FlexibleLeases:
     def __init__(self, engine: Engine, snapshot: snapshots.Snapshot,
                  asked: Mapping[str, requirements.Requirement]) -> None:
         self._engine = engine
-        self.snapshot = self._snapshot = snapshot
+        self.snapshot = snapshot
         self._asked = asked
 
     def is_near(self, lease: leases.Lease, free: timeline.Timeline,
@@ -330,7 +330,7 @@ class _FlexibleLeases:
         for demand in demands:
             eligible |= demand.eligible
         hosts = reach.hosts(free, eligible)
-        return lease.between.fix_at > self._snapshot.now and any(
+        return lease.between.fix_at > self.snapshot.now and any(
             hosts >> self._number(row) & 1 for row in lease.bookings)
 
     def may_slide(self, lease: leases.Lease) -> bool:
@@ -349,7 +349,7 @@ class _FlexibleLeases:
                 or self._is_beyond_loans(lease)
                 or lease.end > between.latest
                 or any(row.begun for row in lease.bookings)
-                or not all(self._snapshot.suits(
+                or not all(self.snapshot.suits(
                     self._number(row), self._asked[each.id])
                     for each in lease.reservations for row in each.bookings)
                 or any(row.place != place for each in lease.reservations
@@ -363,7 +363,7 @@ class _FlexibleLeases:
         Since the lease was planned, the host may have got an owner, or the
         operator may have set a shorter notice.
         """
-        loans, margin = self._snapshot.loans, self._snapshot.margin
+        loans, margin = self.snapshot.loans, self.snapshot.margin
         lent = loans.to(lease.project_id)
         return (instants.instant(lease.end) + margin > loans.until
                 and any(lent >> self._number(row) & 1
@@ -374,7 +374,7 @@ class _FlexibleLeases:
 
         :raises Conflict: the booking has been moved since it was read.
         """
-        number, snapshot = self._number(row), self._snapshot
+        number, snapshot = self._number(row), self.snapshot
         name = host_states.name(row)
         drawn = host_states.parts(snapshot.timeline.rows, (number,), {name})
         start, end = (instants.instant(row.starts_at),
@@ -396,8 +396,8 @@ class _FlexibleLeases:
             it yet.
         """
         try:
-            number = self._snapshot.host_set.number(row.node_uuid)
-            self._snapshot.host_state(number)
+            number = self.snapshot.host_set.number(row.node_uuid)
+            self.snapshot.host_state(number)
         except KeyError as exc:
             raise db_connection.Conflict('a host has changed') from exc
         return number
@@ -406,7 +406,7 @@ class _FlexibleLeases:
         """Return the earliest and the latest start of a lease."""
         between = lease.between
         assert between is not None
-        soonest = self._snapshot.now + datetime.timedelta(
+        soonest = self.snapshot.now + datetime.timedelta(
             seconds=between.fix_before)
         first = max(instants.instant(between.earliest),
                     (instants.instant(soonest) // ladder.GRAIN + 1)
@@ -414,7 +414,7 @@ class _FlexibleLeases:
         # The lease may keep its start.
         first = min(first, instants.instant(lease.start))
         until = request_checks.latest_end(_limits(self._engine, lease),
-                                          self._snapshot.now)
+                                          self.snapshot.now)
         # The window of a lease may reach beyond the horizon.
         latest = between.latest if until is None else min(
             between.latest, max(until, lease.end))
@@ -426,13 +426,13 @@ class _FlexibleLeases:
         start, end = (instants.instant(lease.start),
                       instants.instant(lease.end))
         demands = tuple(
-            self._snapshot.limited(
+            self.snapshot.limited(
                 lease_demands.of(
                     each.id, start, end, len(each.bookings), len(
                         each.bookings),
-                    self._snapshot.eligible(self._asked[
-                        each.id]), self._snapshot.margin,
-                    self._snapshot.host_set.mask(row.node_uuid
+                    self.snapshot.eligible(self._asked[
+                        each.id]), self.snapshot.margin,
+                    self.snapshot.host_set.mask(row.node_uuid
                                                  for row in each.bookings),
                     each.instances), lease.project_id)
             for each in lease.reservations)

@@ -21,7 +21,7 @@ import pecan
 from ironic_reservations.api import expose
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
-from ironic_reservations.features.usage import types
+from ironic_reservations.api.types import basic
 from ironic_reservations.features.usage import usage as engine_usage
 from ironic_reservations.features.usage import values as usage
 
@@ -29,12 +29,24 @@ _HOUR = 3600 * 1000000
 _DIGITS = 6
 
 
+class UsageQuery(basic.Parts):
+    """The query of ``GET /v1/usage``."""
+
+    first_day = basic.attribute(basic.to_day, since=versions.USAGE)
+    last_day = basic.attribute(basic.to_day, since=versions.USAGE)
+    by = basic.attribute(
+        basic.Some(**{each.value: versions.USAGE for each in usage.Group}),
+        since=versions.USAGE)
+    project = basic.attribute(basic.to_name, since=versions.USAGE)
+    all_projects = basic.attribute(basic.to_flag, since=versions.USAGE)
+
+
 class UsageController(rest.Controller):
     """The host hours of the caller's project, another one, or all."""
 
     _policy = 'reservation:usage:'
 
-    @expose.expose(query=types.UsageQuery, since=versions.USAGE)
+    @expose.expose(query=UsageQuery, since=versions.USAGE)
     def get(self, call: expose.Call) -> pecan.Response:
         """Return host hours promised, bound, deployed and unused."""
         own = call.context.project_id

@@ -31,6 +31,7 @@ import sqlalchemy as sa
 
 from ironic_reservations.db import conditions
 from ironic_reservations.db import connection as db_connection
+from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import store
 from ironic_reservations.db import tables
 from ironic_reservations.features.usage import values as usage
@@ -41,9 +42,6 @@ _p = tables.usage_periods.c
 _r = tables.reservations.c
 _l = tables.lease_reservations.c
 _n = tables.nodes.c
-
-#: The maximum number of bookings in one statement.
-_PIECE = 500
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,10 +131,8 @@ def note_no_shows(connection: sa.Connection, lease: leases.Lease,
     The rows do not name the bookings, since a row with a booking means that
     its node has been deployed.
     """
-    # SELECT uuid, resource_class FROM nodes WHERE uuid IN (...)
-    classes = {uuid: name or '' for uuid, name in (
-        connection.execute(sa.select(_n.uuid, _n.resource_class).where(
-            _n.uuid.in_({each.node_uuid for each in bookings}))))}
+    classes = db_nodes.read_classes_of(
+        connection, {each.node_uuid for each in bookings})
     counts = collections.Counter(
         (each.reservation_id, classes.get(each.node_uuid, ''))
         for each in bookings)
@@ -192,8 +188,7 @@ def finish(connection: sa.Connection,
     #     AND running = 1
     # Not by ids, which another history uses for other rows.
     # The first condition is for the index: MariaDB uses none for pairs.
-    for first in range(0, len(over), _PIECE):
-        piece = over[first:first + _PIECE]
+    for piece in store.pieces(over):
         connection.execute(
             sa.update(tables.usage_periods)
             .where(_p.booking_uuid.in_([uuid for uuid, _ in piece]),
@@ -227,10 +222,8 @@ def keep(connection: sa.Connection, lease: leases.Lease,
     by_end: dict[datetime.datetime, list[str]] = {}
     for booking in whole:
         by_end.setdefault(booking.ends_at, []).append(booking.uuid)
-    pieces = ((end, uuids[first:first + _PIECE])
-              for end, uuids in by_end.items()
-              for first in range(0, len(uuids), _PIECE))
-    for end, piece in pieces:
+    for end, piece in ((end, piece) for end, uuids in by_end.items()
+                       for piece in store.pieces(uuids)):
         # UPDATE usage_periods SET ended_at = (the end of the booking),
         #   running = NULL
         #   WHERE booking_uuid IN (...) AND (running = 1 OR ended_at > ?)

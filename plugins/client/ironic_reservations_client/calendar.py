@@ -57,24 +57,22 @@ class CalendarManager(resource.Manager[Calendar]):
         :param rows: whether to return the hosts, with the bookings of each.
         :param tag: the tag of the calendar that the caller has already.
         :returns: ``None`` if nothing has changed since.
-        :raises NotServed: the service is too old and has no calendar.
         """
         query = resources.CALENDAR.body(
             start=start, end=end, resource_classes=resource_classes,
             rows='true' if rows else None)
-        with self._served():
-            response, found = self._transport.send(
-                'GET', self._path(), 'calendar', params=query,
-                headers={} if tag is None else {'If-None-Match': tag})
-            if response.status_code == 304:
-                return None
-            whole = found['calendar']
-            following = next_query(whole)
-            while following is not None:
-                _response, found = self._transport.send(
-                    'GET', self._path(), 'calendar', params=following)
-                add_page(whole, found['calendar'])
-                following = next_query(found['calendar'])
+        response, found = self._transport.send(
+            'GET', self._path(), 'calendar', params=query,
+            headers={} if tag is None else {'If-None-Match': tag})
+        if response.status_code == 304:
+            return None
+        whole = found['calendar']
+        following = next_query(whole)
+        while following is not None:
+            _response, found = self._transport.send(
+                'GET', self._path(), 'calendar', params=following)
+            add_page(whole, found['calendar'])
+            following = next_query(found['calendar'])
         made = self._transport.made(self, whole)
         if isinstance(made, Calendar):
             made.tag = response.headers.get('ETag')
@@ -92,15 +90,14 @@ def next_query(page: Mapping[str, Any]) -> list[tuple[str, str]] | None:
 def add_page(whole: dict[str, Any], page: Mapping[str, Any]) -> None:
     """Add the hosts of a page; the indexes of leases differ between pages."""
     leases = _joined(whole['leases'], page['leases'], 'id')
-    windows = _joined(whole.get('maintenances', []),
-                      page.get('maintenances', ()), 'uuid')
+    windows = _joined(whole['maintenances'], page['maintenances'], 'uuid')
     whole['hosts'].extend(
         {**host, 'bookings': [
             [start, end, had, leases[lease], amount]
             for start, end, had, lease, amount in host['bookings']],
-         **({} if 'maintenances' not in host else {'maintenances': [
+         'maintenances': [
              [start, end, under_way, windows[window]]
-             for start, end, under_way, window in host['maintenances']]})}
+             for start, end, under_way, window in host['maintenances']]}
         for host in page['hosts'])
     whole['links'] = []
 

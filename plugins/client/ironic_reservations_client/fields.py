@@ -132,9 +132,6 @@ class Resource:
     :ivar path: the path of the list of resources, below ``/v1``.
     :ivar fields: the fields; the first one identifies a resource.
     :ivar of_leases: whether requests name the version of leases as well.
-    :ivar since: the first version of the API that has it, if older services
-        lack it.
-    :ivar lacking: a sentence about the function that they lack.
     """
 
     name: str
@@ -143,8 +140,6 @@ class Resource:
     fields: tuple[Field, ...]
     _: dataclasses.KW_ONLY
     of_leases: bool = False
-    since: str = ''
-    lacking: str = ''
 
     def field(self, python: str) -> Field:
         """Return the field with a name in Python.

@@ -38,8 +38,7 @@ class Host(resource.Resource):
     @property
     def shown_name(self) -> str:
         """The name of the node, or its UUID if it has no name."""
-        # Older services have no name, but the name as the hostname.
-        return str(self._info.get('name') or self.hypervisor_hostname)
+        return str(self.name or self.hypervisor_hostname)
 
     @property
     def capabilities(self) -> dict[str, str]:

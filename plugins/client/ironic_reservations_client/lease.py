@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
-from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 import contextlib
@@ -52,7 +51,8 @@ class Lease(resource.Resource):
     @property
     def node_uuids(self) -> list[str]:
         """The nodes that are promised, by their UUIDs."""
-        return _node_uuids(self.to_dict())
+        return [node['uuid'] for reservation in self.reservations
+                for node in reservation['nodes']]
 
 
 class LeaseManager(resource.Collection[Lease]):
@@ -109,17 +109,16 @@ class LeaseManager(resource.Collection[Lease]):
             see.
         :param limit: the maximum number of leases; all by default.
         :param marker: the id of the last lease of the previous page.
-        :param chosen: filters: ``name``; ``statuses``; ``node``, the UUID of a
-            node that they have; ``since``, the time after which they end;
-            ``until``, the time before which they start.
+        :param chosen: filters, which a manager with a version below 1.27 does
+            not have: ``name``; ``statuses``; ``node``, the UUID of a node that
+            they have; ``since``, the time after which they end; ``until``, the
+            time before which they start.
         """
         asked = resources.LEASE_FILTER.body(**chosen)
         statuses = [each.upper() for each in asked.pop('status', ())]
         return self._list(
             {'project': project, 'marker': marker, 'limit': limit or None,
-             **asked, 'status': ','.join(statuses) or None}, limit,
-            # A service before 1.27 sends leases that do not match, too.
-            matches=lambda info: _matches(info, statuses, **asked))
+             **asked, 'status': ','.join(statuses) or None}, limit)
 
     def find(self, ident: str) -> Lease:
         """Get one lease by its id or by its name.
@@ -218,29 +217,6 @@ def _carried_out(found: Lease) -> bool:
         return all(node['state'] == 'bound' for part in found.reservations
                    for node in part['nodes'])
     return found.status in ('TERMINATED', 'ERROR')
-
-
-def _matches(info: Mapping[str, Any], statuses: Collection[str],
-             **asked: str) -> bool:
-    return all((
-        *(info.get(name) == value for name, value in asked.items()
-          if name not in ('node', 'from', 'to')),
-        not statuses or info['status'] in statuses,
-        'node' not in asked or asked['node'] in _node_uuids(info),
-        'from' not in asked or _instant(info['end_date']) > _instant(
-            asked['from']),
-        'to' not in asked or _instant(info['start_date']) < _instant(
-            asked['to'])))
-
-
-def _instant(text: str) -> datetime.datetime:
-    return (datetime.datetime.now(datetime.UTC) if text == times.NOW
-            else times.parsed(text))
-
-
-def _node_uuids(info: Mapping[str, Any]) -> builtins.list[str]:
-    return [node['uuid'] for reservation in info['reservations']
-            for node in reservation['nodes']]
 
 
 def over(lease: Lease) -> bool:

@@ -40,7 +40,6 @@ class LimitsManager(resource.Manager[Limits]):
         :param project: the ID of the project, for administrators; by default
             the limits of the caller.
         :raises Forbidden: the caller may not see the limits of the project.
-        :raises NotServed: the service is too old and has no limits.
         """
-        return self._asked_once({} if project is None
-                                else {'project': project})
+        return self._ask('GET', self._path(), params=(
+            {} if project is None else {'project': project}))

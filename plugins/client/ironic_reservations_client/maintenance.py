@@ -65,7 +65,6 @@ class MaintenanceManager(resource.Collection[Maintenance]):
         :param key: a name for the request: sent twice, it is served once.  The
             default is a new one, which protects the retries of this call.
         :raises Conflict: a node has a holder.
-        :raises NotServed: the service is older than that.
         """
         given = {'start': None if start == times.NOW else start,
                  'end': end, 'duration': duration,
@@ -88,17 +87,12 @@ class MaintenanceManager(resource.Collection[Maintenance]):
             default is a new one, which protects the retries of this call.
         :raises Conflict: a node has a holder, which is in ``reasons``.
         """
-        with self._served():
-            return self._ask('POST', self._path(), body=dict(body),
-                             **payload.once(key, dry_run))
+        return self._ask('POST', self._path(), body=dict(body),
+                         **payload.once(key, dry_run))
 
     def list(self) -> builtins.list[Maintenance]:
-        """List windows, ordered by start.
-
-        :raises NotServed: the service is older than that.
-        """
-        with self._served():
-            return self._list({})
+        """List windows, ordered by start."""
+        return self._list({})
 
     def find(self, ident: str) -> Maintenance:
         """Get one window by its UUID or by its name.

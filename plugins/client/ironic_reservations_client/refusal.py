@@ -41,8 +41,7 @@ class Refusal:
     :ivar sentence: a sentence for people.
     :ivar reasons: one object for each node (``node_uuid``, ``code``,
         ``detail`` and, where known, ``until``) or for each cause (``code``,
-        ``nodes``); empty from servers below version 1.4.  For a lease, they
-        are the obstacles.
+        ``nodes``).  For a lease, they are the obstacles.
     :ivar offers: for a lease, the requests that would be accepted: ``kind``,
         ``detail`` and ``lease``, a request to post unchanged.
     :ivar names: the known names of nodes, by UUID.

@@ -21,9 +21,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable
 from collections.abc import Iterable
-from collections.abc import Iterator
 from collections.abc import Mapping
-import contextlib
 from typing import Any
 from typing import ClassVar
 from typing import Generic
@@ -35,12 +33,9 @@ from ironicclient.common import base
 from ironicclient.v1 import client as ironic_client
 from oslo_utils import uuidutils
 
-from ironic_reservations_client import errors
 from ironic_reservations_client import fields
 from ironic_reservations_client import session
 from ironic_reservations_client import transport
-
-_PAGE = 1000
 
 
 class Resource(base.Resource):
@@ -107,24 +102,6 @@ class Manager(Generic[_R]):
             method, path, self.describes.name, **given)
         return self._transport.made(self, self.describes.content(found))
 
-    def _asked_once(self, query: Mapping[str, Any]) -> Any:
-        """Return a resource without an identifier, if the service has it."""
-        with self._served():
-            return self._ask('GET', self._path(), params=query)
-
-    @contextlib.contextmanager
-    def _served(self) -> Iterator[None]:
-        """Convert the 404 of a service that is older than the resource.
-
-        :raises NotServed: the service is older than the resource.
-        """
-        try:
-            yield
-        except (exc.NotFound, errors.NotServed) as error:
-            raise errors.NotServed(
-                f'The service {self.describes.lacking} came with version '
-                f'{self.describes.since} of the reservation API.') from error
-
 
 class Collection(Manager[_R]):
     """The requests for resources that are addressed by an identifier."""
@@ -149,17 +126,13 @@ class Collection(Manager[_R]):
         self._transport.send('DELETE', self._path_of(ident))
 
     def _list(self, query: Mapping[str, Any], most: int | None = None,
-              pages: bool = True,
-              matches: Callable[[Mapping[str, Any]], bool] | None = None,
-              **given: Any) -> builtins.list[_R]:
+              pages: bool = True, **given: Any) -> builtins.list[_R]:
         """Return resources, page by page.
 
         :param query: the query of the first page; values that are ``None`` are
             ignored.
         :param most: the maximum number of resources; all by default.
         :param pages: whether to request further pages.
-        :param matches: returns whether a resource matches the query, since an
-            older service may send others, too.
         """
         asked = {name: str(value) for name, value in query.items()
                  if value is not None}
@@ -168,17 +141,12 @@ class Collection(Manager[_R]):
             _response, page = self._transport.send(
                 'GET', self._path(), self.describes.plural, params=asked,
                 **given)
-            sent = page[self.describes.plural]
-            kept = [each for each in sent if matches is None or matches(each)]
-            found += [self._transport.made(self, each) for each in kept]
+            found += [self._transport.made(self, each)
+                      for each in page[self.describes.plural]]
             following = page.get('next')
             if not (following and pages) or most and len(found) >= most:
                 return found[:most or None]
             asked = dict(query_of(following))
-            if len(kept) < len(sent) and 'limit' in asked:
-                # The pages of a service that does not filter need not be
-                # as small as the result.
-                asked['limit'] = str(_PAGE)
 
     def _find(self, ident: str, every: Callable[[], Iterable[_R]],
               over: Callable[[_R], bool], thing: str, remark: str) -> _R:

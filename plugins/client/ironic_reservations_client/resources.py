@@ -226,16 +226,14 @@ MAINTENANCE = Resource('maintenance', 'maintenances', '/maintenances', (
     Field('rescheduled', Kind.OBJECTS, Shown.ALONE),
     Field('cannot_move', Kind.OBJECTS, Shown.ALONE),
     Field('accepted', Kind.FLAG),
-    Field('reasons', Kind.OBJECTS)),
-    since='1.9', lacking='has no maintenance windows: they')
+    Field('reasons', Kind.OBJECTS)))
 
 LIMITS = Resource('limits', '', '/limits', (
     Field('limit', shown=Shown.ALWAYS),
     Field('used', Kind.NUMBER, Shown.ALWAYS),
     Field('allowed', Kind.NUMBER, Shown.ALWAYS),
     Field('unit', shown=Shown.ALWAYS),
-    Field('resource_class', shown=Shown.ALWAYS, title='resource class')),
-    since='1.6', lacking='does not show limits: they')
+    Field('resource_class', shown=Shown.ALWAYS, title='resource class')))
 
 USAGE = Resource('usage', '', '/usage', (
     Field('day', title='Day'),
@@ -244,8 +242,7 @@ USAGE = Resource('usage', '', '/usage', (
     Field('promised', shown=Shown.ALWAYS, title='Promised host hours'),
     Field('bound', shown=Shown.ALWAYS, title='Bound host hours'),
     Field('deployed', shown=Shown.ALWAYS, title='Deployed host hours'),
-    Field('unused', shown=Shown.ALWAYS, title='Unused host hours')),
-    since='1.10', lacking='does not show usage: that')
+    Field('unused', shown=Shown.ALWAYS, title='Unused host hours')))
 
 #: The fields of the question, and of the answer.
 AVAILABILITY = Resource('availability', '', '/availability', (
@@ -275,8 +272,7 @@ CALENDAR = Resource('calendar', '', '/calendar', (
                  'all.'),
     Field('rows', Kind.FLAG, option='--hosts',
           create='Also show each host, with its bookings.'),
-    Field('origin', Kind.INSTANT)),
-    since='1.7', lacking='has no calendar: that')
+    Field('origin', Kind.INSTANT)))
 
 ALL = (RESERVATION, REQUIREMENT, PART, LEASE, LEASE_FILTER, HOST,
        MAINTENANCE, LIMITS, USAGE, AVAILABILITY, CALENDAR)

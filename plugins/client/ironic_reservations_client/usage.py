@@ -51,9 +51,10 @@ class UsageManager(resource.Manager[Usage]):
         :param all_projects: whether to return all projects, for
             administrators.
         :raises Forbidden: the caller may not see the usage of these projects.
-        :raises NotServed: the service is too old and has no usage.
         """
-        return self._asked_once({name: value for name, value in (
-            ('first_day', first_day), ('last_day', last_day),
-            ('by', ','.join(fields.several(by))), ('project', project),
-            ('all_projects', 'true' if all_projects else None)) if value})
+        return self._ask('GET', self._path(), params={
+            name: value for name, value in (
+                ('first_day', first_day), ('last_day', last_day),
+                ('by', ','.join(fields.several(by))), ('project', project),
+                ('all_projects', 'true' if all_projects else None))
+            if value})

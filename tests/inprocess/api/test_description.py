@@ -19,13 +19,13 @@ from typing import Any
 import testtools
 
 from ironic_reservations.api import versions
-from ironic_reservations.api.controllers.v1 import host_shape
 from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import host as host_types
+from ironic_reservations.api.types import host_shape
 from ironic_reservations.api.types import lease as lease_types
 from ironic_reservations.engine.reservations import find
 from ironic_reservations.features.calendar import types as calendar_types
-from ironic_reservations.features.limits import types as limits_types
+from ironic_reservations.features.limits import controller as limits
 from tests.inprocess.api import world
 
 
@@ -75,7 +75,7 @@ class TestDescription(testtools.TestCase):
         for path, query in (
                 ('/v1/reservations', basic.ListQuery),
                 ('/v1/reservations/{uuid}', basic.ShowQuery),
-                ('/v1/limits', limits_types.LimitsQuery),
+                ('/v1/limits', limits.LimitsQuery),
                 ('/v1/calendar', calendar_types.CalendarQuery),
                 ('/v1/leases.ics', calendar_types.FeedQuery),
                 ('/v1/leases', lease_types.LeaseQuery),

@@ -104,7 +104,7 @@ class LeaseWaitsTest(base.LeaseTestCase):
             self.command(*LEASE, 'delete', each)
 
     def _check_libraries(self, ids: list[str]) -> None:
-        """Check the filters of both libraries, and of an older service."""
+        """Check the filters of both libraries."""
         client = clients.ironic(self.ironic.url)
         conn = clients.openstacksdk(self.ironic.url)
         node = self.enrolled[0].uuid
@@ -118,10 +118,8 @@ class LeaseWaitsTest(base.LeaseTestCase):
                 ({'node': node, 'until': second}, ids[:1]),
                 ({'node': node, 'until': 'now'}, []),
                 ({'node': node, 'since': 'now', 'limit': 2}, ids[:2])):
-            for found in (
-                    lease.LeaseManager(client).list(**chosen),
-                    lease.LeaseManager(client, version='1.26').list(**chosen),
-                    leases.leases(conn, **chosen)):
+            for found in (lease.LeaseManager(client).list(**chosen),
+                          leases.leases(conn, **chosen)):
                 self.assertEqual(wanted, [each.id for each in found], chosen)
 
     def test_refusals_as_json(self) -> None:

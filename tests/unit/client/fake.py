@@ -166,19 +166,16 @@ class FakeService(fixtures.Fixture):
             request, path.removeprefix('/v1/reservations').strip('/'))
 
     def _limits(self, project: str) -> tuple[int, Any]:
-        if _minor(self.maximum) < 6:
-            raise errors.ResourceNotFound('There is nothing at this path.')
         return 200, {'limits': {'project_id': project, 'absolute': [
-            {'limit': 'max_leases_per_project', 'allowed': 200, 'used': 3,
-             'unit': 'leases'},
-            {'limit': 'max_duration', 'allowed': None, 'used': None,
-             'unit': 'seconds'},
-            {'limit': 'max_horizon', 'allowed': 366 * 86400, 'used': None,
-             'unit': 'seconds'}]}}
+            {**each, 'resource_class': None} for each in (
+                {'limit': 'max_leases_per_project', 'allowed': 200,
+                 'used': 3, 'unit': 'leases'},
+                {'limit': 'max_duration', 'allowed': None, 'used': None,
+                 'unit': 'seconds'},
+                {'limit': 'max_horizon', 'allowed': 366 * 86400,
+                 'used': None, 'unit': 'seconds'})]}}
 
     def _usage(self) -> tuple[int, Any]:
-        if _minor(self.maximum) < 10:
-            raise errors.ResourceNotFound('There is nothing at this path.')
         hours = {'promised': self.promised, 'bound': 12.0, 'deployed': 8.0,
                  'unused': 4.0}
         return 200, {'usage': {

@@ -35,14 +35,15 @@ def of_class(name, hosts, *steps, **conditions):
 def host(ident, *bookings, name=None, kind='gold', condition='usable'):
     """Return one row of a calendar."""
     return {'id': ident, 'name': name, 'resource_class': kind,
-            'condition': condition, 'bookings': bookings}
+            'condition': condition, 'bookings': bookings,
+            'maintenances': []}
 
 
 def found(*classes, hosts=(), leases=(), hours=4):
     """Return a calendar of some hours from noon on."""
     return {'origin': '2030-01-31T12:00:00Z', 'end': hours * HOUR,
             'now': 0, 'classes': classes, 'hosts': hosts, 'leases': leases,
-            'links': []}
+            'maintenances': [], 'links': []}
 
 
 OURS = {'id': 'ours', 'own': True}

@@ -35,7 +35,8 @@ LEASE = {
     'id': 'lease-id', 'name': 'training', 'status': 'PENDING',
     'start_date': '2030-01-31T14:00:00.000000',
     'end_date': '2030-01-31T16:00:00.000000', 'waiting': None,
-    'degraded': False,
+    'degraded': False, 'degraded_reason': None, 'between': None,
+    'fixed': True, 'queued': False,
     'events': [{'event_type': kind, 'time': f'2030-01-31T{hour}:00:00.000000',
                 'status': 'UNDONE'} for kind, hour in (
                     ('end_lease', 16), ('start_lease', 14),

@@ -31,10 +31,12 @@ from ironic_reservations_client import fields
 from ironic_reservations_client import lease
 from ironic_reservations_client import nodes
 from ironic_reservations_client import resources
+from ironic_reservations_client.osc import calendar
 from ironic_reservations_client.osc import host as host_commands
 from ironic_reservations_client.osc import host_import
 from ironic_reservations_client.osc import lease as leases_osc
 from ironic_reservations_client.osc import limits
+from ironic_reservations_client.osc import maintenance
 from ironic_reservations_client.osc import reservation
 from ironic_reservations_client.osc import usage
 from ironic_reservations_client.sdk import leases
@@ -375,14 +377,15 @@ class CommandsTest(base.ClientTestCase):
         self.assertEqual({'project': 'blue'},
                          self.service.requests[-1]['query'])
 
-    def test_limits_of_an_older_service(self):
-        """The error names the version that has limits."""
-        for older in ({'maximum': '1.5'}, {'served': False}):
-            for name, value in older.items():
-                setattr(self.service, name, value)
+    def test_a_missing_middleware_was_an_old_service(self):
+        """The error named a version of the API, and not the endpoint."""
+        self.service.served = False
+        for command in (limits.ListLimits, usage.ListUsage,
+                        maintenance.ListMaintenances, calendar.ShowCalendar):
             error = self.assertRaises(errors.NotServed, self.run_command,
-                                      limits.ListLimits)
-            self.assertIn('1.6', str(error))
+                                      command)
+            self.assertIn(self.service.url, str(error))
+            self.assertIn('middleware "reservations"', str(error))
 
     def test_usage(self):
         """There is one row for each day or other group."""
@@ -431,13 +434,6 @@ class CommandsTest(base.ClientTestCase):
             ['max_duration', '-', 'unlimited', 'time', '-'],
             ['max_horizon', '-', '366d', 'time', '-']],
             self.table_of(limits.ListLimits))
-
-    def test_usage_of_an_older_service(self):
-        """The error names the version that has usage."""
-        self.service.maximum = '1.9'
-        error = self.assertRaises(errors.NotServed, self.run_command,
-                                  usage.ListUsage)
-        self.assertIn('1.10', str(error))
 
     def test_renew(self):
         """One of the two times is required."""

@@ -121,9 +121,6 @@ class SdkTest(base.ClientTestCase):
         told = sdk.limits(self.conn, 'blue')
         self.assertEqual('blue', told['project_id'])
         self.assertEqual(3, told['absolute'][0]['used'])
-        self.service.maximum = '1.5'
-        self.assertRaises(exceptions.NotFoundException, sdk.limits,
-                          self.conn)
 
     def test_waiting(self):
         """The call waits until a node is free."""

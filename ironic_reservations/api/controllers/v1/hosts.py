@@ -25,10 +25,10 @@ from ironic_reservations.api import expose
 from ironic_reservations.api import url
 from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
-from ironic_reservations.api.controllers.v1 import host_shape
 from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import dates
 from ironic_reservations.api.types import host as host_types
+from ironic_reservations.api.types import host_shape
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hosts
 from ironic_reservations.model import leases

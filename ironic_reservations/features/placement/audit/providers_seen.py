@@ -32,8 +32,6 @@ from ironic_reservations.db import store
 from ironic_reservations.db import tables
 
 _s = tables.providers_seen.c
-#: The maximum number of rows in one statement.
-_BATCH = 500
 _NAMESPACE = uuid_module.UUID('7c0f5f1e-5a63-4b0c-8d7c-5f6a1f0b9d34')
 
 
@@ -89,10 +87,9 @@ def write(connection: sa.Connection, seen: Mapping[str, Seen],
     """
     # DELETE FROM providers_seen WHERE provider_uuid IN (...)
     # INSERT INTO providers_seen (...) VALUES (...), ...
-    stale = sorted({*seen, *gone})
-    for start in range(0, len(stale), _BATCH):
+    for piece in store.pieces({*seen, *gone}):
         connection.execute(sa.delete(tables.providers_seen).where(
-            _s.provider_uuid.in_(stale[start:start + _BATCH])))
+            _s.provider_uuid.in_(piece)))
     if seen:
         connection.execute(_SEEN.inserting, [
             {**_SEEN.values(one), 'provider_uuid': uuid, 'seen_at': now}

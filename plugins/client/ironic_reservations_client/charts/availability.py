@@ -87,7 +87,6 @@ class AvailabilityChart:
             times.shown(times.parsed(self._found['earliest']), self._local),
             'bold green'))
 
-
     def _slots(self) -> Iterator[text.Text]:
         """Return the requested starts, one in each line."""
         slots = self._found.get('slots')

@@ -120,7 +120,7 @@ class CalendarChart:
         columns = [_left(host)] * scale.columns
         drawn = [(begin, end, _WINDOW[under_way], False)
                  for begin, end, under_way, _window
-                 in host.get('maintenances', ())]
+                 in host['maintenances']]
         drawn.extend(
             (begin, end, _HAD[had],
              lease >= 0 and self._found['leases'][lease]['own'])
@@ -173,7 +173,7 @@ def _legend(hosts: Sequence[Mapping[str, Any]],
     signs = [sign for sign in _LEFT.values() if sign in left]
     signs.extend(_WINDOW[under_way] for under_way in range(len(_WINDOW))
                  if any(each[2] == under_way for host in hosts
-                        for each in host.get('maintenances', ())))
+                        for each in host['maintenances']))
     signs.extend(_HAD[had] for had in range(len(_HAD)) if any(
         booking[2] == had for host in hosts for booking in host['bookings']))
     line = text.Text()

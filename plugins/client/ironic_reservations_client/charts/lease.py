@@ -64,22 +64,22 @@ class LeasePlan:
                         f'{times.shown(end, self._local)} '
                         f'({times.shown_duration(end - start)}); '
                         + self._now_is(start, end))
-        if not plan.get('fixed', True):
+        if not plan['fixed']:
             first, last = (times.shown(times.parsed(each), self._local)
                            for each in plan['between'])
             before = datetime.timedelta(seconds=plan['fix_before'])
             yield text.Text(
                 f'Not fixed: may be moved between {first} and {last}, until '
                 f'{times.shown_duration(before)} before its start')
-        elif plan.get('between') and self._now < start:
+        elif plan['between'] and self._now < start:
             yield text.Text('Fixed: its dates no longer change automatically')
-        if plan.get('queued'):
+        if plan['queued']:
             yield text.Text('Queued: starts earlier than this when hosts '
                             'become free, and never later')
         for sentence in (
                 plan['waiting'] and f'Waiting for: {plan["waiting"]}',
                 plan['degraded'] and 'Degraded: '
-                + (plan.get('degraded_reason')
+                + (plan['degraded_reason']
                    or 'the lease has less than it was promised.')
                 + ' "reservation lease set --heal" plans it again.'):
             if sentence:

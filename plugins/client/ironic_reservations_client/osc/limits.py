@@ -40,8 +40,7 @@ class ListLimits(base.Command, command.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
         found = limits.LimitsManager(self.client).get(parsed_args.project)
-        # A service before 1.13 has no limits by class.
-        rows = [[each.get(field.name) for field in resources.LIMITS.fields]
+        rows = [[each[field.name] for field in resources.LIMITS.fields]
                 for each in found.absolute]
         if parsed_args.formatter != 'table':
             return [field.name for field in resources.LIMITS.fields], rows

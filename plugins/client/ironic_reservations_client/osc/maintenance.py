@@ -198,7 +198,6 @@ def _name_nodes(client: Any,
 
 def _values(found: maintenance.Maintenance,
             columns: Sequence[str]) -> list[Any]:
-    # Services before API version 1.25 do not send it.
-    return [cells.lines(_LINES[name], getattr(found, name, []))
+    return [cells.lines(_LINES[name], getattr(found, name))
             if name in _LINES else getattr(found, name)
             for name in columns]

@@ -298,10 +298,9 @@ def _cell(names: Mapping[str, str], column: str, value: Any) -> Any:
 def _shown(client: Any, parsed_args: argparse.Namespace,
            item: reservation.Reservation,
            chosen: Sequence[str] | None = None) -> base.Columns:
-    # A field that an older server does not have is left out, not shown empty.
     found = item.to_dict()
     names = _names(client, parsed_args, (item,))
-    shown = [name for name in chosen or DETAILED_FIELDS if name in found]
+    shown = chosen or DETAILED_FIELDS
     return shown, [_cell(names, name, found[name]) for name in shown]
 
 

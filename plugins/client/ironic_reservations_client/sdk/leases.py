@@ -21,8 +21,7 @@ Each function takes a connection and uses its bare metal service::
 The other arguments are those of the methods of the managers for
 python-ironicclient: ``LeaseManager``, ``HostManager``, ``AvailabilityManager``
 and ``CalendarManager``. The exceptions are those of
-:mod:`ironic_reservations_client.sdk.errors`; a service that is too old to have
-the calendar causes ``NotFound``.
+:mod:`ironic_reservations_client.sdk.errors`.
 """
 
 from __future__ import annotations
