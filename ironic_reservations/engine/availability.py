@@ -208,5 +208,5 @@ def _slots(engine: Engine, snapshot: snapshots.Snapshot, hosts: int,
     found = offers.starts(
         snapshot.timeline, [demand],
         instants.instant(latest), most, instants.SECOND, permits,
-        hard_requests.limits())
+        hard_requests.limits(), project.opens())
     return tuple(instants.moment(demands[0].start) for demands in found)

@@ -105,6 +105,13 @@ class Ceiling:
         """
         return True
 
+    def opens(self) -> Collection[int]:
+        """Return the only instants from which it may have more than before.
+
+        These are the ends of its bookings.
+        """
+        return ()
+
     def next_start(self,
                    request: leases.LeaseRequest) -> datetime.datetime | None:
         """Return a later start at which the limits may allow a request.

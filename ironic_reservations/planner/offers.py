@@ -91,8 +91,8 @@ def offers(now: timeline.Timeline, demands: Sequence[bookings.Demand],
 def soonest(now: timeline.Timeline, demands: Sequence[bookings.Demand],
             latest: int, limits: budget.Limits = planning.LIMITS,
             grain: int = 1,
-            permits: Callable[[_Demands], bool] = lambda demands: True
-            ) -> Offer | None:
+            permits: Callable[[_Demands], bool] = lambda demands: True,
+            opens: Iterable[int] | None = None) -> Offer | None:
     """Return the earliest accepted start, from the start of the demands on.
 
     All demands are shifted by the same time.
@@ -101,6 +101,8 @@ def soonest(now: timeline.Timeline, demands: Sequence[bookings.Demand],
     :param grain: the start is rounded up to a multiple of it, if that is
         accepted, too.
     :param permits: returns whether shifted demands are allowed.
+    :param opens: the only instants from which they may be allowed after a
+        start at which they are not; ``None``: it is not known.
     """
     shift = _rounded(min(demand.start for demand in demands), 0, grain)
     most = latest - max(demand.end for demand in demands)
@@ -110,25 +112,27 @@ def soonest(now: timeline.Timeline, demands: Sequence[bookings.Demand],
     if most >= shift and permits(moved) and isinstance(planning.plan(
             now, moved, _without_steps(limits), False), plans.Plan):
         return Offer(Kind.LATER, moved)
-    search = _OfferSearch(now, tuple(demands), limits)
+    search = _OfferSearch(now, tuple(demands), limits, opens)
     return search.nearest(Kind.LATER, most, grain, (0,), permits)
 
 
 def starts(now: timeline.Timeline, demands: Sequence[bookings.Demand],
            latest: int, most: int, grain: int,
            permits: Callable[[_Demands], bool] = lambda demands: True,
-           limits: budget.Limits = planning.LIMITS) -> list[_Demands]:
+           limits: budget.Limits = planning.LIMITS,
+           opens: Iterable[int] | None = None) -> list[_Demands]:
     """Return the earliest accepted starts, from the start of the demands on.
 
     The candidates are the given start, and the instants at which a booking
-    releases a host.
+    releases a host, or a limit may allow a start.
 
     :param latest: the latest possible end.
     :param most: the maximum number of starts.
     :param grain: starts are rounded up to a multiple of it.
     :param permits: returns whether shifted demands are allowed.
+    :param opens: see :func:`soonest`.
     """
-    search = _OfferSearch(now, tuple(demands), limits)
+    search = _OfferSearch(now, tuple(demands), limits, opens)
     furthest = latest - max(demand.end for demand in demands)
     begin = min(demand.start for demand in demands)
     shifts = {_rounded(begin, shift, grain)
@@ -168,9 +172,11 @@ class _OfferSearch:
     """A search for counter-offers on one timeline."""
 
     def __init__(self, now: timeline.Timeline, demands: _Demands,
-                 limits: budget.Limits) -> None:
+                 limits: budget.Limits,
+                 opens: Iterable[int] | None = None) -> None:
         self._now = now
         self._demands = demands
+        self._opens = None if opens is None else sorted({*opens})
         # The bookings that any of them can reach, since one may make
         # room for another.
         self._eligible = 0
@@ -245,10 +251,13 @@ class _OfferSearch:
 
         When a window is shifted to the right, a booking stops being in its way
         only when the start reaches the instant at which the booking releases
-        its host.
+        its host. The same is true of a limit, and the bookings that it
+        counts.
         """
         starts = {demand.start for demand in self._demands}
         ends = reach.releases(self._now, self._eligible)
+        if self._opens:
+            ends = sorted([*ends, *self._opens])
         if len(starts) > 1:
             shifts = {at - start for at in ends for start in starts}
             return iter(sorted(each for each in shifts if 0 < each <= most))
@@ -384,6 +393,10 @@ class _OfferSearch:
                 break
             tries -= 1
             if not permits(moved):
+                if self._opens is not None:
+                    beyond = self._opening(moved, self._opens)
+                    if beyond is None:
+                        return
                 continue
             answer = self._plan(moved)
             if isinstance(answer, plans.Plan):
@@ -392,6 +405,12 @@ class _OfferSearch:
                 unproved += not answer.cause.proved
         if sure is not None and permits(moved := self._shifted(sure)):
             yield moved, not unproved
+
+    def _opening(self, moved: _Demands, opens: Sequence[int]) -> int | None:
+        """Return the next shift that the limits may allow, if any."""
+        place = bisect.bisect_right(opens, min(each.start for each in moved))
+        return None if place == len(opens) else (
+            opens[place] - min(each.start for each in self._demands))
 
     def _beyond(self, moved: _Demands, shift: int) -> int | None:
         """Return the shift before which a shortage is known to remain.

@@ -180,7 +180,8 @@ class Admission:
         """Return the earliest start with hosts that the project may have."""
         return ladder.earliest(
             self._snapshot.timeline, least, latest_end,
-            lambda start: self._project.permits(self._starts.at(start)))
+            lambda start: self._project.permits(self._starts.at(start)),
+            self._project.opens())
 
     def _plan(self, start: datetime.datetime) -> ladder.Room | plans.Refusal:
         """Plan for one start, with as many hosts as the project may have."""

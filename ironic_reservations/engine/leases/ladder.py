@@ -24,6 +24,7 @@ A dry run climbs the same ladder; only the commit is left out.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -207,15 +208,16 @@ class Ladder:
 
 def earliest(free: timeline.Timeline, demands: Sequence[bookings.Demand],
              latest_end: datetime.datetime,
-             permits: Callable[[datetime.datetime], bool]
-             ) -> datetime.datetime | None:
+             permits: Callable[[datetime.datetime], bool],
+             opens: Collection[int]) -> datetime.datetime | None:
     """Return the earliest start at which all other leases keep their dates.
 
     :param permits: whether the limits allow a start at an instant.
+    :param opens: the only instants from which they may allow more.
     """
     found = offers.soonest(
         free, demands, instants.instant(latest_end), hard_requests.limits(),
-        GRAIN, lambda moved: permits(instants.moment(moved[0].start)))
+        GRAIN, lambda moved: permits(instants.moment(moved[0].start)), opens)
     return instants.moment(found.demands[0].start) if found else None
 
 

@@ -29,6 +29,7 @@ from ironic_reservations.engine import ceiling
 from ironic_reservations.features.limits import class_admission
 from ironic_reservations.features.limits import configured
 from ironic_reservations.model import count_text
+from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import limits
 from ironic_reservations.planner import allowance
@@ -236,6 +237,11 @@ class Project(ceiling.Ceiling):
         except errors.LeaseLimit:
             return False
         return True
+
+    def opens(self) -> set[int]:
+        """See the base class."""
+        return {instants.instant(each.end) for kind in self._kinds
+                for each in self._held[kind]}
 
     def next_start(self,
                    request: leases.LeaseRequest) -> datetime.datetime | None:

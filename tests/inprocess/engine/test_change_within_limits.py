@@ -49,6 +49,17 @@ class TestChangeWithinLimits(open_dates.TestCase):
         self.assertEqual((12, 14), self.hours(lease))
         self.has(1, lease)
 
+    def test_window_moves_to_where_it_may_have_more(self):
+        """It was refused, since no lease of its class ends then."""
+        _, silver = self.gold_and_silver()
+        self.limit(1)
+        lease = self.flexible(1, 4, 2, leasing.wish_of('gold'))
+        self.leasing.create(10, 20, silver)
+        self.leasing.change(lease, opened=leases.OpenDates(
+            between=(leasing.at(12), leasing.at(30)),
+            duration=2 * open_dates.HOUR))
+        self.assertEqual((20, 22), self.hours(lease))
+
     def test_most_is_raised_beyond_the_limit(self):
         """Of a lease to come, and of one that has started."""
         for start in (1, None):

@@ -87,6 +87,19 @@ class TestPlanned(open_dates.TestCase):
         self.assertRaises(errors.LeaseLimit, self.flexible, 1, 8, 4,
                           leasing.wish(2))
 
+    def test_it_starts_where_its_project_may_have_more(self):
+        """It was refused: its own lease is elsewhere, or too far away."""
+        gold, silver = self.gold_and_silver()
+        self.leasing.hosts(2, resource_class='gold')
+        self.limit(1)
+        self.leasing.create(1, 100, silver)
+        for others in range(2):
+            for hour in range(60 * others):
+                self.leasing.create(hour + 1, hour + 1.5, gold,
+                                    project_id='theirs')
+            self.assertEqual(leasing.at(100), self.flexible(
+                1, 200, 2, gold, dry_run=True).start)
+
     def test_it_begins_within_a_minute_where_it_cannot_at_a_whole_one(self):
         """It was refused, although there was room."""
         odd = 30 / 3600

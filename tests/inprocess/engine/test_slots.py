@@ -147,7 +147,9 @@ class TestSlots(timelines.TestCase):
         self.assertEqual([leasing.at(1), leasing.at(2) + 10 * _MINUTE],
                          list(free))
         for allowed, slots in (
-                ({'max_hosts_per_project': 2}, free[1:]),
+                # Its limit leaves one from the end of its lease on.
+                ({'max_hosts_per_project': 2},
+                 (leasing.at(2), *free[1:])),
                 ({'max_leases_per_project': 1}, ()),
                 ({'max_duration': 1800}, ()),
                 ({'max_horizon': 7200}, free[:1]),
@@ -164,6 +166,24 @@ class TestSlots(timelines.TestCase):
             if 'max_duration' not in allowed and (
                     'max_horizon' not in allowed):
                 self.assertEqual(free, self.slots(1, 9, 1, 1, caller=other))
+
+    def test_slots_begin_where_the_project_may_have_more(self):
+        """None was found: its own lease is elsewhere, or too far away."""
+        self.configure(project_limits=True)
+        self.leasing.hosts(3, resource_class='gold')
+        self.leasing.hosts(resource_class='silver')
+        caller = availability.Caller(
+            leasing.PROJECT, limits.Limits(max_hosts_per_project=1))
+        self.leasing.create(1, 100, leasing.wish_of('silver'))
+        for others in range(2):
+            for hour in range(60 * others):
+                self.leasing.create(hour + 1, hour + 1.5,
+                                    leasing.wish_of('gold'),
+                                    project_id='theirs')
+            slots = self.slots(1, 200, 1, 1, caller=caller,
+                               resource_class='gold')
+            self.assertEqual([leasing.at(100)], list(slots))
+            self.assertTrue(self.accepted(slots[0], 1, 1, caller))
 
     def test_slots_without_a_count_are_refused(self):
         """There is nothing to look for."""

@@ -177,6 +177,18 @@ class TestWaitlist(_Waitlist):
         self.pull()
         self.assert_hours((one, 1, 3), (other, 3, 5))
 
+    def test_from_where_its_project_may_have_more(self):
+        """It stayed later, since no lease of its class ends then."""
+        gold, silver = self.gold_and_silver()
+        self.limit(1)
+        first = self.leasing.create(0, 9, gold, project_id='others')
+        lease = self.queue(1, 3, gold)
+        self.assertEqual((9, 11), self.hours(lease))
+        self.leasing.create(1, 5, silver)
+        self.leasing.end(first)
+        self.pull()
+        self.assertEqual((5, 7), self.hours(lease))
+
     def test_not_beyond_what_its_project_gets_meanwhile(self):
         """Another lease is committed for the time that was planned."""
         gold, silver = self.gold_and_silver()
@@ -186,7 +198,7 @@ class TestWaitlist(_Waitlist):
         self.assertEqual((5, 7), self.hours(lease))
         self.leasing.end(first)
         other = self.another()
-        self.world.before_next_write(lambda: other.create(1, 3, silver))
+        self.world.before_next_write(lambda: other.create(1, 5, silver))
         self.assertEqual(0, self.pull())
         self.assertEqual((5, 7), self.hours(lease))
 

@@ -15,6 +15,7 @@
 import itertools
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import textwrap
@@ -25,7 +26,9 @@ from oslo_config import cfg
 from oslo_context import context as oslo_context
 from oslo_policy import policy
 import testtools
+import yaml
 
+from ironic_reservations import api
 from ironic_reservations import conf as project_conf
 from ironic_reservations import errors
 from ironic_reservations import policies
@@ -88,6 +91,21 @@ class TestRules(testtools.TestCase):
                                if rule.deprecated_rule is not None)):
             self.assertEqual(rule.check_str == '!', str(rule.check) == '!',
                              rule.name)
+
+    def test_every_request_is_named_by_a_rule(self):
+        """The history of a lease was not."""
+        def general(path):
+            return re.sub('{.*?}', '{}', path.partition('?')[0])
+        named = {(operation['method'], general(operation['path']))
+                 for rule in policies.list_rules()
+                 for operation in getattr(rule, 'operations', ())}
+        described = yaml.safe_load(pathlib.Path(
+            api.__file__).with_name('openapi.yaml').read_text())
+        for path, item in described['paths'].items():
+            for method in item.keys() & {'get', 'post', 'put', 'patch',
+                                         'delete'}:
+                if path not in ('/', '/v1'):
+                    self.assertIn((method.upper(), general(path)), named)
 
 
 class TestRoles(testtools.TestCase):

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -92,8 +93,10 @@ def _within(task: task_module.Task, window: task_module.Window,
     def permits(start: datetime.datetime) -> bool:
         return task.permits(start, least)
 
+    # Within its present dates, it may have more than the limits allow.
+    opens = {*task.project.opens(), instants.instant(task.before.start)}
     start = _first_start(free, demands, window.first, window.last + length,
-                         permits)
+                         permits, opens)
     if start is not None:
         moved = task.starting(start)
         outcome = _here(moved, free, least)
@@ -113,23 +116,20 @@ def _within(task: task_module.Task, window: task_module.Window,
         ahead = min(ahead, window.until)
     # This is an offer.
     hard_requests.unlock_offers()
-    later = _first_start(free, demands, window.first, ahead, permits)
+    later = _first_start(free, demands, window.first, ahead, permits, opens)
     raise task.refusal(outcome, free, (),
                        None if later is None else later + length)
 
 
 def _first_start(free: timeline.Timeline, demands: Sequence[bookings.Demand],
                  first: datetime.datetime, until: datetime.datetime,
-                 permits: Callable[[datetime.datetime], bool]
-                 ) -> datetime.datetime | None:
-    """Return the earliest start at which all other leases keep their dates.
-
-    :param permits: whether the limits allow a start at an instant.
-    """
+                 permits: Callable[[datetime.datetime], bool],
+                 opens: Collection[int]) -> datetime.datetime | None:
+    """Return the earliest start; see :func:`ladder.earliest`."""
     # The first start need not be a whole minute.
     return first if permits(first) and isinstance(
         planning.plan(free, demands, hard_requests.limits()), plans.Plan
-        ) else ladder.earliest(free, demands, until, permits)
+        ) else ladder.earliest(free, demands, until, permits, opens)
 
 
 def _replanned(task: task_module.Task, outcome: plans.Plan,
@@ -164,8 +164,10 @@ def earliest(task: task_module.Task, first: datetime.datetime,
     latest = instants.instant(before.start) - 1
     until = instants.moment(latest - latest % ladder.GRAIN) + length
     if first <= task.snapshot.now:
-        return ladder.earliest(free, demands, until, permits)
-    return _first_start(free, demands, first, until, permits)
+        return ladder.earliest(free, demands, until, permits,
+                               task.project.opens())
+    return _first_start(free, demands, first, until, permits,
+                        task.project.opens())
 
 
 def _demands(task: task_module.Task, least: Mapping[str, int]

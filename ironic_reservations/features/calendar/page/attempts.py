@@ -32,7 +32,7 @@ FAILURES = 10
 WINDOW = 300.0
 #: The maximum number of concurrent attempts, the same for one address, the
 #: same for all addresses with failures in WINDOW seconds, and the time for
-#: which others wait, in seconds.
+#: which as many others, and as many of one address, wait, in seconds.
 _AT_ONCE = 4
 _OF_ADDRESS = 2
 _OF_FAILED = 2
@@ -53,6 +53,8 @@ class Attempts:
         self._places = threading.Condition()
         #: The number of attempts being checked, by address.
         self._checked: collections.Counter[str] = collections.Counter()
+        #: The number of attempts that wait, by address.
+        self._waiting: collections.Counter[str] = collections.Counter()
         #: The time of the first failure, and the number of failures since.
         self._failures: collections.OrderedDict[bytes, tuple[float, int]] = (
             collections.OrderedDict())
@@ -91,12 +93,27 @@ class Attempts:
         block all others.
         """
         with self._places:
-            if not self._places.wait_for(lambda: self._has_place(address),
-                                         _WAIT):
+            if not (self._has_place(address) or self._wait(address)):
                 raise errors.TooManyAttempts(
                     'Too many users are signing in at the same time. Try '
                     'again in a moment.', 1)
             self._checked[address] += 1
+
+    def _wait(self, address: str) -> bool:
+        """Return whether a place becomes free within a moment.
+
+        Only a few wait: each occupies a thread of the API.
+        """
+        if (self._waiting.total() >= _AT_ONCE
+                or self._waiting[address] >= _OF_ADDRESS):
+            return False
+        self._waiting[address] += 1
+        try:
+            return self._places.wait_for(lambda: self._has_place(address),
+                                         _WAIT)
+        finally:
+            self._waiting[address] -= 1
+            self._waiting += collections.Counter()
 
     def _has_place(self, address: str) -> bool:
         if self._checked.total() >= _AT_ONCE or (

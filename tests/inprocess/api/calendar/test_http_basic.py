@@ -13,6 +13,8 @@
 """The calendar's sign-in with a file of passwords."""
 
 import base64
+from collections.abc import Callable
+from collections.abc import Iterator
 import contextlib
 import hashlib
 import json
@@ -378,6 +380,35 @@ class AttemptsTest(testtools.TestCase):
         held[0].__exit__(None, None, None)
         with counted.one('c', 'last'):
             pass
+
+    def test_only_few_wait(self) -> None:
+        """Sign-ins without credentials occupied all threads of the API."""
+        for more, most in (('a' * 9, 2), ('abcdefghi', 4)):
+            counted = attempts.Attempts()
+            held = [counted.one('xy'[index % 2], str(index))
+                    for index in range(4)]
+            for each in held:
+                each.__enter__()
+            coming = iter(more)
+
+            def try_one(counted: attempts.Attempts = counted,
+                        coming: Iterator[str] = coming) -> None:
+                self.assertRaises(
+                    password_file.errors.TooManyAttempts,
+                    counted.one(next(coming), 'olga').__enter__)
+
+            waited = []
+
+            def wait(*_: Any, waited: list[int] = waited,
+                     try_one: Callable[[], None] = try_one) -> bool:
+                waited.append(1)
+                # The next one comes meanwhile.
+                try_one()
+                return False
+            with mock.patch.object(counted._places, 'wait_for', wait):
+                try_one()
+            self.assertEqual(most, len(waited))
+            self.assertEqual(0, counted._waiting.total())
 
     def test_one_address_does_not_take_all_places(self) -> None:
         """Other addresses sign in during the attempts of one."""
