@@ -502,6 +502,9 @@ class _OfferSearch:
         answer = self._plan(lowered)
         for number, demand in enumerate(self._demands):
             if demand.affinity and isinstance(answer, plans.Plan):
+                if self._left.left <= 0:
+                    nearest = False
+                    break
                 # Demands are raised in order: those before this one keep
                 # their shares.
                 for before, there in enumerate(lowered[:number]):
@@ -558,6 +561,9 @@ class _OfferSearch:
         demand, proved = lowered[number], True
         low, probe, high = 1, most, most + 1
         while high - low > 1:
+            if self._left.left <= 0:
+                proved = False
+                break
             lowered[number] = _exactly(demand, probe)
             answer = self._plan(lowered)
             if isinstance(answer, plans.Plan):

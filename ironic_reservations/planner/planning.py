@@ -42,8 +42,9 @@ LIMITS = budget.Limits()
 _HOMES = 8
 #: How many hosts are copied into a draft for a unit of work.
 _COPIED = 8
-#: The units of work for a place that is taken.
-_TAKE = 20
+#: The units of work for a place that is taken, and for each compute host
+#: whose room for shares is computed.
+_TAKE, _ROOM = 20, 40
 
 
 def plan(now: timeline.Timeline, demands: Sequence[bookings.Demand],
@@ -136,6 +137,8 @@ class _Planner:
         found = fit.fit(draft, served.demand, served.template,
                         missing // served.unit_size)
         meter.pay(eligible.bit_count())
+        if served.template.amounts is not None:
+            meter.pay(_ROOM * (eligible & draft.compute).bit_count())
         taken = served.unit_size * sum(count for _, count in found)
         shares_move = taken < missing and (
             not served.whole or reach.shares_may_move(

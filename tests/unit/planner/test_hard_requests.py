@@ -190,3 +190,18 @@ class TestHardRequests(testtools.TestCase):
             now, [bookings.Demand('asked', 0, 5, 1, 1, 1)], 60, limits)
         self.assertEqual(10, found.demands[0].start)
         self.assertEqual([], said)
+
+    def test_fewer_of_many_groups_cost_no_more_than_another_offer(self):
+        """Each group with affinity could be raised in several plans."""
+        limits = dataclasses.replace(planning.LIMITS, request=budget.Work())
+        now = timeline.Timeline.of([{'VCPU': 64}] * 200)
+        groups = [bookings.Demand(
+            str(number), 0, 5, 20, 20, (1 << 200) - 1, amounts=(('VCPU', 10),),
+            affinity=True) for number in range(50)]
+        with mock.patch.object(planning, 'plan',
+                               side_effect=planning.plan) as planned:
+            offer, = offers.offers(now, groups, 0, 9, limits,
+                                   kinds=(offers.Kind.FEWER,))
+        self.assertLess(planned.call_count, 30)
+        self.assertFalse(offer.nearest)
+        self.assertIsInstance(planning.plan(now, offer.demands), plans.Plan)
