@@ -28,7 +28,7 @@ from ironic_reservations.model import node_reservation
 SORT_KEYS = db_reservations.SORT_KEYS
 
 
-def no_marker(marker: str) -> errors.ReservationNotFound:
+def _no_marker(marker: str) -> errors.ReservationNotFound:
     """Return the error for an unknown marker, or one of another project."""
     return errors.ReservationNotFound(
         f'The marker {marker} is not a reservation of yours, or the '
@@ -139,7 +139,7 @@ def page(engine: Engine, query: Query) -> list[node_reservation.Reservation]:
             marker = db_reservations.read_by_uuid(connection, query.marker)
             if marker is None or query.project_id not in (
                     None, marker.project_id):
-                raise no_marker(query.marker)
+                raise _no_marker(query.marker)
         return db_reservations.read_page(
             connection, now, node_uuid=query.node_uuid,
             instance_uuid=query.instance_uuid, project_id=query.project_id,

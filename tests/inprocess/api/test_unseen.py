@@ -13,6 +13,7 @@
 """Invisible control characters are kept out of names, texts and logs."""
 
 import logging
+import pathlib
 import uuid
 
 import fixtures
@@ -100,3 +101,27 @@ class TestMarkers(testtools.TestCase):
                             answer.detail.replace(marker, 'X')))
         self.assertEqual(answers[0], answers[1])
         self.assertEqual(404, answers[0][0])
+
+    def test_role_that_may_only_list_all_gets_each_page(self) -> None:
+        """The second page was 404: the marker needed the policy get, too."""
+        policy = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
+                              'policy.yaml')
+        policy.write_text(
+            '"baremetal:reservation:list_all": "role:auditor"\n')
+        served = self.useFixture(world.World(
+            oslo_policy__policy_file=str(policy)))
+        made = []
+        for who in (asking.MEMBER, asking.OTHER):
+            node = served.ironic.add(resource_class='gold',
+                                     owner=who['x_project_id'])
+            made.append(world.request(served, 'POST', '/v1/reservations', {
+                'instance_uuid': str(uuid.uuid4()),
+                'node_uuid': [node.uuid]}, **who).json['reservation']['uuid'])
+        shown, path = [], '/v1/reservations?limit=1'
+        while path:
+            page = world.request(
+                served, 'GET', path, x_roles='auditor', x_project_id='green')
+            self.assertEqual(200, page.status, page.body)
+            shown += [each['uuid'] for each in page.json['reservations']]
+            path = page.json.get('next', '').partition('api.example')[2]
+        self.assertEqual(made, shown)

@@ -132,29 +132,15 @@ class ReservationsController(rest.Controller):
             call.context, self._policy, asked.project, 'reservations')
         if project == '':
             return None
-        marker = asked.marker
         limit = None
         if call.minor >= versions.PAGES:
             most = self._engine.conf.api.max_limit
             limit = min(asked.limit or most, most)
-        if marker is not None:
-            self._check_marker(call, marker)
         return find.Query(
             node_uuid=asked.node, instance_uuid=asked.instance,
-            project_id=project, marker=marker, limit=limit,
+            project_id=project, marker=asked.marker, limit=limit,
             sort_key=asked.sort_key or 'created_at',
             sort_dir=asked.sort_dir or 'asc')
-
-    def _check_marker(self, call: expose.Call, marker: str) -> None:
-        """Check that the caller may see the reservation of a marker."""
-        try:
-            reservation = find.get(self._engine, marker)
-        except errors.ReservationNotFound:
-            # A reservation that expired between two pages is still a valid
-            # marker.
-            return
-        if not self._sees(call, reservation.project_id):
-            raise find.no_marker(marker)
 
     @expose.expose(query=basic.ShowQuery)
     def get_one(self, call: expose.Call, ident: str) -> pecan.Response:
