@@ -300,8 +300,8 @@ def count_waiting(connection: sa.Connection, project_id: str | None,
     :param but: the uuid of a reservation that is not counted.
     """
     # SELECT count(*) FROM reservations WHERE project_id = ?
-    #   AND immediate IS NOT NULL AND state = 'reserved' AND expires_at > ?
-    #   AND uuid <> ?
+    #   AND immediate IS NOT NULL AND (state = 'starting' OR
+    #     state = 'reserved' AND expires_at > ?) AND uuid <> ?
     return int(connection.execute(
         sa.select(sa.func.count()).select_from(tables.reservations)
         .where(_waiting(project_id, now), _r.uuid != but)).scalar_one())
@@ -329,9 +329,12 @@ def count_waiting_by_class(connection: sa.Connection, project_id: str | None,
 def _waiting(project_id: str | None,
              now: datetime.datetime) -> sa.ColumnElement[bool]:
     """Return the condition that a reservation of a project is unused."""
+    # Ironic may refuse the request of one that is starting.
     return sa.and_(
-        _r.project_id == project_id, _r.immediate.is_not(None),
-        _r.state == node_reservation.State.RESERVED.value, _r.expires_at > now)
+        _r.project_id == project_id, _r.immediate.is_not(None), sa.or_(
+            _r.state == node_reservation.State.STARTING.value, sa.and_(
+                _r.state == node_reservation.State.RESERVED.value,
+                _r.expires_at > now)))
 
 
 def read_page(connection: sa.Connection, now: datetime.datetime, *,

@@ -16,6 +16,7 @@ import datetime
 
 from ironic_reservations import errors
 from ironic_reservations.db import reservations as db_reservations
+from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.engine.reservations import reserve
 from ironic_reservations.features.limits import configured
@@ -65,6 +66,15 @@ class TestLimits(timelines.TestCase):
         self.assertRaises(errors.ReservationLimit, self.reserve)
         self.world.clock.now += datetime.timedelta(seconds=11)
         self.reserve()
+
+    def test_deploy_that_ironic_refuses_makes_no_room_for_a_third(self):
+        """It was not counted until Ironic answered, and then waited again."""
+        first = self.reserve()
+        admitted = admission.admit(self.engine, first.node_uuid, first.uuid)
+        self.reserve()
+        self.assertRaises(errors.ReservationLimit, self.reserve)
+        admission.close(self.engine, admitted, False)
+        self.assertRaises(errors.ReservationLimit, self.reserve)
 
     def test_retry_of_the_last_one_is_no_further_one(self):
         """What was served is served again."""
