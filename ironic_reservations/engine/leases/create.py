@@ -196,8 +196,9 @@ class _Request:
 
     def _check(self, starts: admission.Starts,
                now: datetime.datetime) -> ceiling.Ceiling:
-        """Check dates and limits; return the usage of the project."""
+        """Check flavors, dates and limits; return the project's usage."""
         request, first = self._request, starts.first
+        lease_flavors.check_sent(self._engine, request)
         asked = starts.at(first)
         request_checks.check_window(self._allowed, first, asked.end, now)
         request_checks.before_end(self._engine.conf, first, asked.end,

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Reads the flavors of leases of instances from Nova."""
+"""Reads and checks the flavors of leases of instances."""
 
 from __future__ import annotations
 
@@ -48,6 +48,32 @@ def read(engine: Engine, request: leases.LeaseRequest) -> leases.LeaseRequest:
                     requested.flavor_id, found[requested.flavor_id])))
         reservations.append(requested)
     return dataclasses.replace(request, reservations=tuple(reservations))
+
+
+def check_sent(engine: Engine, request: leases.LeaseRequest) -> None:
+    """Check that the flavors of a request have no properties of their own.
+
+    The private flavor of a lease has all properties of the requested one. In
+    Nova, only administrators may set them: some give devices that the lease
+    does not hold.
+
+    :raises InvalidValue: servers of the lease would get such a property.
+    """
+    if engine.nova is None:
+        return
+    for place, requested in enumerate(request.reservations):
+        # A flavor that was read from Nova has been named.
+        if requested.flavor_id is not None or requested.instances is None or (
+                requested.instances.flavor is None):
+            continue
+        for key in requested.instances.flavor.extra_specs:
+            if not flavors.asks(key):
+                raise errors.InvalidValue(
+                    f'reservations[{place}]: flavor: the extra spec '
+                    f'{ascii(key)} requests neither resources nor traits, and '
+                    'servers of the lease get such properties only from a '
+                    'flavor of Nova. Leave it out, or send the flavor_id of a '
+                    'flavor of Nova that has it, without "flavor".')
 
 
 def _read(engine: Engine, place: int, ident: str,

@@ -219,6 +219,46 @@ class TestNames(TestCase):
         self.assertEqual([], self.leasing.rows())
 
 
+class TestSent(TestCase):
+    """A flavor that comes with the request, and Nova.
+
+    The private flavor of the lease has its other properties, which only
+    administrators may set in Nova.
+    """
+
+    def test_property_of_a_sent_flavor_gave_devices_that_nobody_leased(
+            self) -> None:
+        self.leasing.compute_hosts()
+        for key, value in (('pci_passthrough:alias', 'gpu:8'),
+                           ('quota:vif_outbound_peak', '0'),
+                           ('os:secure_boot', 'required'),
+                           ('aggregate_instance_extra_specs:x', 'y'),
+                           ('resources', 'VCPU')):
+            refused = self.assertRaises(
+                errors.InvalidValue, self.leasing.create, 1, 3,
+                leasing.wish(), given(flavors.Flavor(
+                    1, 512, 5, extra_specs={key: value})))
+            self.assertIn(f"reservations[1]: flavor: the extra spec '{key}'",
+                          str(refused))
+        self.assertEqual([], self.leasing.rows())
+
+    def test_resources_and_traits_may_be_sent(self) -> None:
+        self.nodes(traits=frozenset({'CUSTOM_FAST'}))
+        made = self.leasing.create(1, 3, given(flavors.Flavor(
+            1, 512, 5, extra_specs={**GOLD, 'group_policy': 'none',
+                                    'trait:CUSTOM_FAST': 'required'})))
+        self.assertEqual((('CUSTOM_GOLD', 1),), self.wanted(made).need.amounts)
+
+    def test_flavor_without_nova_gives_nobody_anything(self) -> None:
+        self.engine = dataclasses.replace(self.engine, nova=None)
+        self.leasing = leasing.Leasing(self.world, self.engine)
+        self.nodes()
+        sent = flavors.Flavor(1, 512, 5, extra_specs={
+            **GOLD, 'capabilities:boot_mode': 'uefi'})
+        made = self.leasing.create(1, 3, given(sent))
+        self.assertEqual(sent, self.wanted(made).flavor)
+
+
 class TestAgain(TestCase):
 
     def test_request_is_served_once_whatever_the_flavor_has_become(
