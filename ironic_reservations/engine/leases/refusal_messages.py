@@ -515,8 +515,10 @@ def _unfit(snapshot: snapshots.Snapshot, numbers: int) -> str:
     told = []
     for number in host_sets.members(numbers)[:_TOLD]:
         here = snapshot.host_state(number)
-        # Not its name: only operators may list hosts.
-        told.append(f'host {here.host.id} {here.unfit}')
+        # Neither its name nor its parent: only operators may list hosts.
+        why = ('is a part of another node' if here.host.node.part_of_node
+               else here.unfit)
+        told.append(f'host {here.host.id} {why}')
     return f' Not usable: {"; ".join(told)}.' if told else ''
 
 

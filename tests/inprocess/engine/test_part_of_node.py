@@ -34,8 +34,11 @@ class TestPartOfNode(timelines.TestCase):
 
     def test_no_new_lease_gets_it(self):
         (node,) = self.leasing.hosts(1)
-        self.adopt(node)
-        self.leasing.refused(1, 2)
+        parent = self.adopt(node)
+        refused = self.leasing.refused(1, 2)
+        self.assertIn('is a part of another node', str(refused))
+        # Its project may see neither of them.
+        self.assertNotIn(parent, str(refused.details))
         self.world.change(node, parent_node=None)
         self.assertEqual({node}, self.leasing.nodes(self.leasing.create(1, 2)))
 
