@@ -200,27 +200,30 @@ def read_of_project(connection: sa.Connection, project_id: str | None,
                     now: datetime.datetime, *without: str,
                     texts: bool = False
                     ) -> list[tuple[datetime.datetime, datetime.datetime,
-                                    bool, str, str]]:
+                                    bool, str, str, int]]:
     """Return the bookings of a project that have not ended.
 
     :param without: IDs of leases to leave out.
     :param texts: whether to read the requested properties, too.
-    :returns: for each booking: start, end, whether it is for a whole host,
-        hypervisor properties and resource properties (empty without
-        ``texts``).
+    :returns: for bookings that are alike: start, end, whether each is for a
+        whole host, hypervisor properties and resource properties (empty
+        without ``texts``), and their number.
     """
     # SELECT starts_at, expires_at, resource_type(, hypervisor_properties,
-    #   resource_properties) FROM reservations JOIN lease_reservations ON ...
-    #   WHERE project_id = ? AND expires_at > ? AND lease_id NOT IN (...)
+    #   resource_properties), COUNT(*) FROM reservations
+    #   JOIN lease_reservations ON ... WHERE project_id = ? AND expires_at > ?
+    #   AND lease_id NOT IN (...) GROUP BY (all of these)
+    alike = (_r.starts_at, _r.expires_at, _l.resource_type,
+             *(_TEXTS if texts else ()))
     query = sa.select(
-        _r.starts_at, _r.expires_at,
-        _l.resource_type == leases.PHYSICAL_HOST,
-        *(_TEXTS if texts else _NO_TEXTS)).select_from(_LEASED).where(
-            _r.project_id == project_id, _r.expires_at > now)
+        *alike, *(() if texts else _NO_TEXTS), sa.func.count()
+        ).select_from(_LEASED).where(
+            _r.project_id == project_id, _r.expires_at > now
+        ).group_by(*alike)
     if without:
         query = query.where(_l.lease_id.not_in(without))
-    return [(start, end, bool(whole), hypervisor, resource)
-            for start, end, whole, hypervisor, resource
+    return [(start, end, kind == leases.PHYSICAL_HOST, hypervisor, resource,
+             count) for start, end, kind, hypervisor, resource, count
             in connection.execute(query)]
 
 

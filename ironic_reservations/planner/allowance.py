@@ -24,11 +24,12 @@ from ironic_reservations.model import leases
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Held:
-    """A host or instance that a project has booked.
+    """Hosts or instances that a project has booked, all alike.
 
-    :ivar whole: whether it is a whole host.
+    :ivar whole: whether they are whole hosts.
     :ivar hypervisor_properties: the requested hypervisor properties;
         ``resource_properties`` likewise.
+    :ivar count: their number.
     """
 
     start: datetime.datetime
@@ -36,21 +37,22 @@ class Held:
     whole: bool
     hypervisor_properties: str = ''
     resource_properties: str = ''
+    count: int = 1
 
 
 def held(lease: leases.Lease, begin: datetime.datetime,
          end: datetime.datetime) -> list[Held]:
     """Return the holdings of a lease at another time."""
-    return [one for each in lease.reservations
-            for one in [one_of(each, begin, end)] * booked(each)]
+    return [dataclasses.replace(one_of(each, begin, end), count=count)
+            for each in lease.reservations if (count := booked(each))]
 
 
 def least(request: leases.LeaseRequest,
           begin: datetime.datetime) -> list[Held]:
     """Return the least holdings of a request."""
-    return [one for requested in request.reservations
-            for one in [one_of(requested, begin, request.end)
-                        ] * requested.least]
+    return [dataclasses.replace(one_of(requested, begin, request.end),
+                                count=requested.least)
+            for requested in request.reservations if requested.least]
 
 
 def one_of(asked: leases.LeaseReservationRequest | leases.LeaseReservation,
@@ -73,8 +75,8 @@ def most_at_once(held: Iterable[Held], start: datetime.datetime,
     changes: list[tuple[datetime.datetime, int]] = []
     for each in held:
         if each.start < end and each.end > start:
-            changes.append((max(each.start, start), 1))
-            changes.append((each.end, -1))
+            changes.append((max(each.start, start), each.count))
+            changes.append((each.end, -each.count))
     # At the same instant, ends sort before starts.
     changes.sort()
     now = most = 0
@@ -97,8 +99,8 @@ def beyond(held: Iterable[Held], start: datetime.datetime,
     changes: list[tuple[datetime.datetime, int]] = []
     for each in held:
         if each.end > start:
-            changes.append((max(each.start, start), 1))
-            changes.append((each.end, -1))
+            changes.append((max(each.start, start), each.count))
+            changes.append((each.end, -each.count))
     changes.sort()
     first = last = None
     now = 0
@@ -116,5 +118,6 @@ def beyond(held: Iterable[Held], start: datetime.datetime,
 
 def seconds_ahead(held: Iterable[Held], now: datetime.datetime) -> float:
     """Return the sum of the remaining durations of bookings, in seconds."""
-    return sum((each.end - max(each.start, now)).total_seconds()
-               for each in held if each.end > now)
+    return sum(
+        each.count * (each.end - max(each.start, now)).total_seconds()
+        for each in held if each.end > now)

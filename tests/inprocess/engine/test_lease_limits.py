@@ -13,8 +13,10 @@
 """What the operator allows: how long, how far ahead, how many."""
 
 from ironic_reservations import errors
+from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.model import limits
 from tests import leasing
+from tests import servers
 from tests.inprocess.engine import timelines
 
 
@@ -28,6 +30,31 @@ class _Limits(timelines.TestCase):
     def assert_limit(self, act, *args, **kwargs):
         with self.unchanged():
             self.assertRaises(errors.LeaseLimit, act, *args, **kwargs)
+
+
+@servers.also
+class TestManyInstances(_Limits):
+
+    def test_bookings_of_a_lease_are_counted_where_they_are_stored(self):
+        """Each of 200 leases may have a thousand instances, and all were read.
+        """
+        self.limited(max_instances_per_project=12,
+                     max_hosts_per_class={'gold': 2, 'silver': 2})
+        self.leasing.compute_hosts(2, vcpus=8)
+        one = leasing.instances(5, 1)
+        self.leasing.create(1, 3, one, one)
+        self.leasing.create(2, 4, leasing.wish(2))
+        now = self.world.clock()
+        with self.engine.database.read() as connection:
+            for texts in (False, True):
+                self.assertEqual(
+                    [(leasing.at(1), leasing.at(3), False, '', '', 10),
+                     (leasing.at(2), leasing.at(4), True, '', '', 2)],
+                    sorted(db_bookings.read_of_project(
+                        connection, 'ours', now, texts=texts)))
+        self.leasing.create(1, 3, leasing.instances(2, 1))
+        self.assert_limit(self.leasing.create, 2, 3, leasing.instances(1, 1))
+        self.assert_limit(self.leasing.create, 3, 4, leasing.wish(1))
 
 
 class TestWindow(_Limits):

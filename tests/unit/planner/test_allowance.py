@@ -12,6 +12,7 @@
 
 """The number that a project has at once, at each instant."""
 
+import collections
 import datetime
 
 import hypothesis
@@ -42,8 +43,15 @@ class TestAtOnce(testtools.TestCase):
         def count(hour):
             return sum(start <= hour < end for start, end in windows)
         counts = [count(hour) for hour in range(*window)]
-        self.assertEqual(max(counts), allowance.most_at_once(
-            held, *map(_at, window)))
+        together = [allowance.Held(_at(start), _at(end), True, count=alike)
+                    for (start, end), alike
+                    in collections.Counter(windows).items()]
+        for each in (held, together):
+            self.assertEqual(max(counts), allowance.most_at_once(
+                each, *map(_at, window)))
+            self.assertEqual(
+                sum(end - start for start, end in windows) * 3600,
+                allowance.seconds_ahead(each, _at(0)))
         over = [hour for hour in range(*window) if count(hour) > most]
         expected = None
         if over:
@@ -51,5 +59,6 @@ class TestAtOnce(testtools.TestCase):
             while count(last) > most:
                 last += 1
             expected = _at(over[0]), _at(last)
-        self.assertEqual(expected, allowance.beyond(
-            held, *map(_at, window), most))
+        for each in (held, together):
+            self.assertEqual(expected, allowance.beyond(
+                each, *map(_at, window), most))
