@@ -57,6 +57,14 @@ class Controller(pecan_rest.RestController):
         self._enforcer.authorize(call.context, self._policy + action, {
             'project_id': call.context.project_id, **target})
 
+    def _authorize_project(self, call: expose.Call, project_id: str | None,
+                           every: bool = False) -> None:
+        """Raise unless the caller may get a project's figures, or all."""
+        target = {'project_id': project_id}
+        if not self._may(call, 'get_all', **target):
+            own = not every and project_id == call.context.project_id
+            self._authorize(call, 'get' if own else 'get_all', **target)
+
     def _may(self, call: expose.Call, action: str, **target: Any) -> bool:
         return self._enforcer.check(call.context, self._policy + action, {
             'project_id': call.context.project_id, **target})

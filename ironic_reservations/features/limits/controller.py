@@ -41,11 +41,9 @@ class LimitsController(rest.Controller):
     @expose.expose(query=LimitsQuery, since=versions.LIMITS)
     def get(self, call: expose.Call) -> pecan.Response:
         """Return each limit with its usage."""
-        own = call.context.project_id
         asked = call.query.project
-        project = own if asked is None else asked
-        self._authorize(call, 'get' if project == own else 'get_all',
-                        project_id=project)
+        project = call.context.project_id if asked is None else asked
+        self._authorize_project(call, project)
         allowed = {group: self._allowed(call, group, asked)
                    for group in configured.BY_GROUP}
         return expose.answer({'limits': {

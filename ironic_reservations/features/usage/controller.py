@@ -49,13 +49,10 @@ class UsageController(rest.Controller):
     @expose.expose(query=UsageQuery, since=versions.USAGE)
     def get(self, call: expose.Call) -> pecan.Response:
         """Return host hours promised, bound, deployed and unused."""
-        own = call.context.project_id
         asked = call.query.project
         every = bool(call.query.all_projects)
-        project = own if asked is None else asked
-        self._authorize(
-            call, 'get_all' if every or project != own else 'get',
-            project_id=project)
+        project = call.context.project_id if asked is None else asked
+        self._authorize_project(call, project, every)
         by = call.query.by
         report = engine_usage.read(self._engine, engine_usage.UsageRequest(
             call.query.first_day, call.query.last_day, project, every,

@@ -121,6 +121,17 @@ class TestRoles(asking.AskingCase):
                      '["==", "$owner", "red"]'):
             self.ask('GET', available(text))
 
+    def test_role_that_sees_all_projects_sees_its_own(self) -> None:
+        """It needed the rule for its own project, too."""
+        auditor = {**asking.MEMBER, 'x_roles': 'auditor'}
+        for path in ('/v1/limits', '/v1/usage'):
+            rule = path.replace('/v1/', 'reservation:')
+            self.ask('GET', path, 403, who=auditor)
+            self.allow(f'"{rule}:get_all": "role:auditor"')
+            for project in ('', '?project=red', '?project=blue'):
+                self.ask('GET', path + project, who=auditor)
+            self.ask('GET', f'{path}?project=blue', 403)
+
     def test_who_may_look_may_not_end(self) -> None:
         """esi-leap: DELETE checks the policy of GET."""
         self.allow('"reservation:lease:delete": "!"')
