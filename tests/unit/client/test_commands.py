@@ -458,7 +458,7 @@ class CommandsTest(base.ClientTestCase):
             '--deploy-steps', '[{"step": "x"}]')
         self.assertEqual(self.one, shown['node_uuid'])
         self.assertEqual('active', shown['provision_state'])
-        self.assertIn('Waiting', self.told.getvalue())
+        self.assertIn('one: active\n', self.told.getvalue())
         put, = self.service.sent('PUT')
         self.assertEqual(
             (held['uuid'], {'meta_data': {'a': 1}}, [{'step': 'x'}]),
@@ -473,6 +473,28 @@ class CommandsTest(base.ClientTestCase):
                                  held['uuid'], '--wait', '10')
             self.assertEqual('active', shown['provision_state'])
         self.assertEqual(1, len(self.service.sent('PUT')))
+
+    def test_refused_deploy_of_one_node_is_that_refusal(self):
+        """With its code, for programs; nothing is waited for."""
+        held = self.create('one')
+        # The guard, which knows UUIDs, does not know this one.
+        self.service.reservations[held['uuid']]['node_uuid'] = 'two'
+        refused = self.assertRaises(
+            errors.Forbidden, self.run_command, reservation.DeployReservation,
+            held['uuid'], '--wait', '10')
+        self.assertEqual('reservation.proof_required', refused.code)
+        self.assertEqual('', self.told.getvalue())
+
+    def test_another_node_is_not_of_the_reservation(self):
+        """The refusal names the node that is."""
+        held = self.create('one')
+        error = self.assertRaises(
+            exc.CommandError, self.run_command,
+            reservation.DeployReservation, held['uuid'], '--node', 'two')
+        self.assertEqual(
+            f'Node two does not belong to the reservation {held["uuid"]}, '
+            'which has one.', str(error))
+        self.assertEqual([], self.service.sent('PUT'))
 
     def test_deploy_of_all_nodes_of_a_reservation(self):
         """--all was ignored; a reservation has one node."""
