@@ -28,7 +28,9 @@ from ironicclient import exc
 from ironic_reservations import errors as api_errors
 from ironic_reservations_client import errors
 from ironic_reservations_client import fields
+from ironic_reservations_client import host
 from ironic_reservations_client import lease
+from ironic_reservations_client import maintenance as windows
 from ironic_reservations_client import nodes
 from ironic_reservations_client import resources
 from ironic_reservations_client.osc import calendar
@@ -275,6 +277,27 @@ class CommandsTest(base.ClientTestCase):
             error = self.assertRaises(exc.CommandError, self.json_of,
                                       leases_osc.ListLeases, '--sort', typed)
             self.assertIn(told, str(error))
+
+    def test_other_lists_sort_like_reservations(self):
+        """Hosts and windows had only --sort-column."""
+        for command, resource in (
+                (host_commands.ListHosts, host.Host),
+                (maintenance.ListMaintenances, windows.Maintenance)):
+            columns = resource.describes.columns(fields.Shown.LONG)
+            key = columns[0]
+            self.useFixture(fixtures.MonkeyPatch(
+                'ironic_reservations_client.resource.Collection._list',
+                lambda *args, kind=resource, names=columns, **more: [
+                    kind(None, {**dict.fromkeys(names), 'nodes': [],
+                                names[0]: each, 'name': 'same'}, loaded=True)
+                    for each in 'abc']))
+            for more in ((), ('--long',)):
+                self.assertEqual(['c', 'b', 'a'], [
+                    row[key] for row in self.json_of(
+                        command, '--sort', f'name,{key}:desc', *more)])
+            error = self.assertRaises(exc.CommandError, self.json_of, command,
+                                      '--sort', 'nodes')
+            self.assertIn("'nodes' is no field to sort by", str(error))
 
     def test_no_service_at_the_endpoint(self):
         """Programs get the same text as JSON; it was urllib3's."""

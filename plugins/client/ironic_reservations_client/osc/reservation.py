@@ -131,8 +131,9 @@ class ListReservations(zone.Zoned, command.Lister):
         # The service sorts by one field, so that pages fit together; the
         # other fields order the result.
         if len(sorting) > 1:
-            found = options.in_order(found, parsed_args.sort,
-                                     DETAILED_FIELDS)
+            found = options.in_order(
+                found, parsed_args.sort, DETAILED_FIELDS,
+                lambda one, name: getattr(one, name, None))
         names = (_names(self.client, parsed_args, found)
                  if 'node_uuid' in shown else {})
         return shown, (
