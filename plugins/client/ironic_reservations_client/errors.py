@@ -112,25 +112,17 @@ _BY_STATUS: dict[int, type[Refused]] = {
 }
 
 
-def has_nodes(error: exc.HttpError) -> bool:
-    """Return whether the service that sent a 404 may have nodes.
-
-    The standalone service has none.
-    """
-    # A response with an error is false.
-    if error.response is None or '/v1/nodes' not in str(error.response.url):
-        return True
-    found = _refusal.read(error.response.content)
-    return found is None or found.code != _NO_SUCH_PATH
-
-
 def check_nodes(error: exc.HttpError) -> None:
     """Check that an error for a node of Ironic comes from Ironic.
 
     :param error: the 404 of a request.
     :raises NoNodes: the standalone service was asked for a node.
     """
-    if not has_nodes(error):
+    # A response with an error is false.
+    if error.response is None or '/v1/nodes' not in str(error.response.url):
+        return
+    found = _refusal.read(error.response.content)
+    if found is not None and found.code == _NO_SUCH_PATH:
         raise NoNodes(
             'This is the standalone service, which has no nodes: use the '
             'UUIDs of nodes, or the endpoint of Ironic.') from error

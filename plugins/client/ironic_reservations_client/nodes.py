@@ -92,10 +92,21 @@ def uuid_of(client: Any, ident: str) -> str:
     :param ident: the name or UUID of the node.
     :raises NotFound: Ironic shows no such node.
     """
-    if uuidutils.is_uuid_like(ident):
-        return ident
+    return (ident if uuidutils.is_uuid_like(ident)
+            else str(get(client, ident, ['uuid']).uuid))
+
+
+def get(client: Any, ident: str, fields: Sequence[str]) -> Any:
+    """Return a node.
+
+    :param client: an Ironic client.
+    :param ident: the name or UUID of the node.
+    :raises NotFound: Ironic shows no such node; the text names the list of
+        nodes.
+    :raises NoNodes: this is the standalone service.
+    """
     try:
-        return str(client.node.get(ident, fields=['uuid']).uuid)
+        return client.node.get(ident, fields=[*fields])
     except exc.NotFound as error:
         errors.check_nodes(error)
         error.args = (f'{error} "baremetal node list" lists the nodes that '
