@@ -38,9 +38,8 @@ def read(engine: Engine, reservation_id: str,
     :param hosts: the uuids of its hosts.
     """
     with engine.database.read() as connection:
-        instances = db_instances.read_of_nodes(connection, hosts).get(
-            reservation_id)
-        return desired(connection, instances, hosts)
+        return desired(connection, db_instances.read(
+            connection, reservation_id), hosts)
 
 
 def desired(connection: sa.Connection,
