@@ -217,7 +217,7 @@ def _key(call: expose.Call, engine: Engine,
     given = request_key.read(call, engine)
     if given is not None:
         return earlier.of_request(_KIND, request.project_id, given,
-                                       request)
+                                  request)
     if request.uuid is None or call.minor < versions.REQUEST_KEYS:
         return None
     request_key.count(call, engine)

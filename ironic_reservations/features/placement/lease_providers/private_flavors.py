@@ -67,7 +67,7 @@ def of_instances(wanted: instance_reservations.InstanceReservation,
     """
     flavor, request = wanted.flavor, wanted.request
     made = machine.DesiredFlavor(wanted.vcpus, wanted.memory_mb,
-                                wanted.disk_gb, shared=shared)
+                                 wanted.disk_gb, shared=shared)
     if request is not None:
         made = dataclasses.replace(
             made, covered=made.covered | request.totals().keys(),
