@@ -120,13 +120,10 @@ class DeleteHost(base.Deletion):
     The nodes stay in Ironic.
     """
 
+    manager = host.HostManager
     thing = 'host'
     arguments = (base.named(thing, 'IDs of the hosts to delete, or names '
                               'or UUIDs of their nodes.'),)
-
-    def delete(self, client: Any, ident: str) -> None:
-        """Delete one host, so that its node is no longer open to leases."""
-        host.HostManager(client).delete(ident)
 
 
 def _shown(found: host.Host) -> base.Columns:

@@ -243,6 +243,7 @@ def _reservations_cell(value: list[dict[str, Any]],
 class DeleteLease(base.Deletion):
     """End leases, or cancel them before they start"""
 
+    manager = lease.LeaseManager
     thing = 'lease'
     arguments = (
         base.named(thing, 'Names or IDs of the leases to delete.'),
@@ -253,15 +254,14 @@ class DeleteLease(base.Deletion):
         super().take_action(parsed_args)
         timeout = parsed_args.wait_timeout
         if timeout is not None:
-            manager = lease.LeaseManager(self.client)
+            manager = self.manager(self.client)
             for ident in self._deleted:
                 manager.wait_ended(ident, timeout)
 
-    def delete(self, client: Any, ident: str) -> None:
+    def delete(self, ident: str) -> None:
         """End one lease, by its name or ID."""
-        manager = lease.LeaseManager(client)
-        found = manager.find(ident)
-        manager.delete(found.id)
+        found = self.manager(self.client).find(ident)
+        super().delete(found.id)
         self._deleted.append(found.id)
 
 

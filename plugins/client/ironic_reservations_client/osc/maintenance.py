@@ -125,15 +125,15 @@ class ShowMaintenance(zone.Zoned, command.ShowOne):
 class DeleteMaintenance(base.Deletion):
     """End maintenance windows, or cancel them before they start"""
 
+    manager = maintenance.MaintenanceManager
     thing = 'maintenance'
     arguments = (base.named(
         thing, 'Names or UUIDs of the maintenance windows.'),)
     verbs = ('end', 'Ended')
 
-    def delete(self, client: Any, ident: str) -> None:
+    def delete(self, ident: str) -> None:
         """End one window, by its name or UUID."""
-        manager = maintenance.MaintenanceManager(client)
-        manager.delete(manager.find(ident).uuid)
+        super().delete(self.manager(self.client).find(ident).uuid)
 
 
 def waiting_lines(each: dict[str, Any]) -> str:

@@ -170,13 +170,10 @@ class RenewReservation(zone.Zoned, command.ShowOne):
 class DeleteReservation(base.Deletion):
     """Delete reservations, which gives their nodes back"""
 
+    manager = reservation.ReservationManager
     thing = 'reservation'
     arguments = (
         base.named(thing, 'UUIDs of the reservations to delete.'),)
-
-    def delete(self, client: Any, ident: str) -> None:
-        """Delete one reservation."""
-        reservation.ReservationManager(client).delete(ident)
 
 
 class DeployReservation(base.Command, command.ShowOne):
