@@ -59,6 +59,20 @@ def to_uuid(value: Any) -> str:
     return str(uuid.UUID(value))
 
 
+def uuid_of(ident: str, kind: str,
+            unknown: type[errors.ReservationError]) -> str:
+    """Return the canonical form of the UUID in a path.
+
+    :param kind: the kind of the resource, in words.
+    :param unknown: raised for any other text.
+    """
+    try:
+        return to_uuid(ident)
+    except ValueError as exc:
+        raise unknown(f'There is no {kind} {ascii(ident)[:80]}: that is not a '
+                      'UUID.') from exc
+
+
 def to_uuids(value: Any) -> tuple[str, ...]:
     """Return a list of UUIDs without duplicates."""
     if isinstance(value, str):
