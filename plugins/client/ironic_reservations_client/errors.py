@@ -55,7 +55,7 @@ class Refused(_refusal.Refused, exc.HttpError):
 
         :param reworded: returns the text in other words.
         """
-        self.args = (reworded(str(self.refusal)),)
+        self.args = (reworded(str(self)),)
 
 
 class BadRequest(Refused, exc.BadRequest):

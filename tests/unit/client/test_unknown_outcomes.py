@@ -25,10 +25,13 @@ from typing import Any
 
 import fixtures
 from ironicclient import exc
+from keystoneauth1 import exceptions as ksa_exceptions
 
+from ironic_reservations import errors as api_errors
 from ironic_reservations_client import errors
 from ironic_reservations_client import lease as leases
 from ironic_reservations_client import refusal
+from ironic_reservations_client import session
 from ironic_reservations_client.osc import lease
 from ironic_reservations_client.osc import maintenance
 from ironic_reservations_client.osc import reservation
@@ -81,6 +84,27 @@ class UnknownOutcomesTest(base.ClientTestCase):
             error = self.assertRaises(errors.NotReachable, self._run,
                                       self._closing(once=True), *command)
             self.assertEqual(hint, str(error).split('\n')[-1])
+
+    def test_a_lost_request_before_a_refusal(self) -> None:
+        """The service, which restarts, refuses the second try."""
+        self.service.answers = [api_errors.DatabaseUnavailable('No.')] * 9
+        tries: list[str] = []
+        real = session.TwinSession._request_once
+
+        def once(this: Any, url: str, method: str, **more: Any) -> Any:
+            tries.append(url)
+            if len(tries) == 1:
+                raise ksa_exceptions.ConnectFailure(
+                    f'Unable to {url}') from ConnectionResetError()
+            return real(this, url, method, **more)
+
+        self.useFixture(fixtures.MonkeyPatch(
+            f'{session.__name__}.TwinSession._request_once', once))
+        error = self.assertRaises(errors.ServiceUnavailable, self._run,
+                                  self.service.url, *_RESERVATION)
+        head, hint = str(error).split('\n')
+        self.assertIn('[service.database_unavailable]', head)
+        self.assertEqual(_CREATIONS[_RESERVATION], hint)
 
     def test_an_accepted_offer_that_is_lost(self) -> None:
         """The error was the text of the refusal before it."""
