@@ -21,6 +21,7 @@ import contextlib
 from typing import Any
 
 from ironicclient import exc
+from keystoneauth1 import exceptions as ksa_exceptions
 from oslo_utils import uuidutils
 
 from ironic_reservations_client import errors
@@ -65,7 +66,7 @@ def names(client: Any, uuids: Collection[str]) -> dict[str, str]:
     try:
         return {uuid: node.name for uuid, node in read(client, uuids).items()
                 if node.name}
-    except exc.ClientException:
+    except (exc.ClientException, ksa_exceptions.ClientException):
         # The user has to see the answer, even without names.
         return {}
 
