@@ -156,8 +156,8 @@ def create(engine: Engine, request: WindowRequest, dry_run: bool = False,
                     _booked(connection, known, now), (), (), (), ()))
             there = _read(connection)
         planned = rungs.climb(
-            lambda terms: _Plan(engine, request, idents[-1], there,
-                                terms.others),
+            lambda terms, _: _Plan(engine, request, idents[-1], there,
+                                   terms.others),
             lambda found: not found.made.cannot_move,
             lambda found: ladder.Asked(
                 engine.clock(), limits.NONE, found.made.window.starts_at,

@@ -50,8 +50,8 @@ class TestNothingHasChanged(open_dates.TestCase):
 
     def pull(self):
         """Return how many leases are planned in a pass."""
-        planned = lease_pull.lease_replan.earliest
-        with mock.patch.object(lease_pull.lease_replan, 'earliest',
+        planned = lease_pull.lease_replan.earlier
+        with mock.patch.object(lease_pull.lease_replan, 'earlier',
                                side_effect=planned) as earliest:
             lease_pull.move_earlier(self.engine, queue=self.queue)
         return earliest.call_count
