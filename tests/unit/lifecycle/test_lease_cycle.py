@@ -20,6 +20,7 @@ from hypothesis import strategies
 import testtools
 
 from ironic_reservations.lifecycle import lease_cycle
+from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
@@ -28,7 +29,7 @@ NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
 START, BEFORE_END, END = (NOON + datetime.timedelta(hours=hours)
                           for hours in (1, 3, 4))
 Task = lease_cycle.Task
-Act = lease_cycle.Act
+Act, NoAct = in_flight.Act, lease_cycle.NoAct
 STATUS = leases.LeaseStatus
 #: All states of Ironic, and those of the mirror.
 STATES = (
@@ -251,32 +252,33 @@ class TestAtEnd(testtools.TestCase):
             self.assertEqual(Act.ABORT, self._act(_node(state)))
 
     def test_instance_that_was_never_deployed_is_taken_off(self):
-        self.assertEqual(Act.CLEAR, self._act(_node(instance_uuid='x')))
+        self.assertEqual(Act.CLEAR_INSTANCE,
+                         self._act(_node(instance_uuid='x')))
 
     def test_free_node_is_released(self):
         for node in (None, _node(), _node(node_condition.GONE),
                      _node('manageable'), _node(maintenance=True)):
-            self.assertEqual(Act.RELEASE, self._act(node))
+            self.assertEqual(NoAct.RELEASE, self._act(node))
 
     def test_node_that_an_operator_has_to_look_at_is_flagged(self):
         for node in (_node('clean failed'), _node('active', maintenance=True),
                      _node('cleaning', maintenance=True)):
             view = lease_cycle.at_end(node, 'undeploy')
-            self.assertEqual((Act.WAIT, True), (view.act, view.flag))
+            self.assertEqual((NoAct.WAIT, True), (view.act, view.flag))
 
     def test_deployed_node_that_is_left_is_flagged(self):
         for state in ('active', 'deploying', 'error'):
             view = lease_cycle.at_end(_node(state), 'leave')
-            self.assertEqual((Act.RELEASE, True), (view.act, view.flag))
+            self.assertEqual((NoAct.RELEASE, True), (view.act, view.flag))
         view = lease_cycle.at_end(_node('cleaning'), 'leave')
-        self.assertEqual((Act.RELEASE, False), (view.act, view.flag))
+        self.assertEqual((NoAct.RELEASE, False), (view.act, view.flag))
 
     def test_each_state_of_ironic_has_an_answer(self):
         for state in STATES:
             for known in ({}, {'maintenance': True}, {'instance_uuid': 'x'}):
                 node = _node(state, **known)
                 view = lease_cycle.at_end(node, 'undeploy')
-                self.assertEqual(view.act is Act.RELEASE, view.why is None,
+                self.assertEqual(view.act is NoAct.RELEASE, view.why is None,
                                  (state, known))
                 lease_cycle.at_start(node, None)
                 lease_cycle.unready(node)
