@@ -29,7 +29,6 @@ from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import lease_names as db_lease_names
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.engine import announce
 from ironic_reservations.engine import change
 from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
@@ -49,6 +48,7 @@ from ironic_reservations.model import limits
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import node_window
+from ironic_reservations.model import notices
 from ironic_reservations.model import reasons
 from ironic_reservations.model import requirements
 from ironic_reservations.model import time_text
@@ -422,7 +422,7 @@ class _Plan:
             statements=[functools.partial(db_maintenance.insert,
                                           window=window)],
             events=[
-                change.Concern(lease, announce.MAINTENANCE,
+                change.Concern(lease, notices.Kind.MAINTENANCE,
                                self._notice(lease), f'maintenance {window.id}')
                 for lease in self._read_concerned()])
         booking.wrong_from(window.ends_at)

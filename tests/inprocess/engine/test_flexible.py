@@ -15,7 +15,6 @@
 import datetime
 
 from ironic_reservations import errors
-from ironic_reservations.engine import announce
 from ironic_reservations.features.open_dates import fix as lease_fix
 from ironic_reservations.features.open_dates import rows as db_open_dates
 from ironic_reservations.features.open_dates import slides as lease_slides
@@ -121,7 +120,7 @@ class TestSlides(open_dates.TestCase):
         self.assertEqual((5, 7), self.hours(lease))
         self.assertEqual(leasing.at(6),
                          self.leasing.reload(loose).between.fix_at)
-        self.assertIn((loose.id, announce.SLID), self.told)
+        self.assertIn((loose.id, 'slid'), self.told)
 
     def test_earlier_where_that_makes_room(self):
         first = self.leasing.create(3, 5)
@@ -152,7 +151,7 @@ class TestSlides(open_dates.TestCase):
         self.assertEqual(1, lease_fix.fix(self.engine))
         self.assertEqual(0, lease_fix.fix(self.engine))
         self.assertIsNone(self.leasing.reload(loose).between.fix_at)
-        self.assertIn((loose.id, announce.FIXED), self.told)
+        self.assertIn((loose.id, 'fixed'), self.told)
         self.leasing.refused(5, 7)
         self.assertEqual((4, 8), self.hours(loose))
 
@@ -232,7 +231,7 @@ class TestSlides(open_dates.TestCase):
         self.leasing.bind()
         self.assertEqual(1, lease_fix.fix(self.engine))
         self.assertIsNone(self.leasing.reload(loose).between.fix_at)
-        self.assertNotIn((loose.id, announce.FIXED), self.told)
+        self.assertNotIn((loose.id, 'fixed'), self.told)
         self.assertEqual(0, lease_fix.fix(self.engine))
 
     def test_changed_meanwhile(self):

@@ -152,7 +152,7 @@ class TestToldAfterLostCommit(testscenarios.WithScenarios,
             leasing.at(5), HOUR, 1800))
         self.world.clock.now = leasing.at(0.5)
         self.is_told_once(lambda: fix.fix(self.engine),
-                          announce.LEASE_UPDATE, lease.id, announce.FIXED)
+                          announce.LEASE_UPDATE, lease.id, 'fixed')
 
     def test_queued_lease_that_starts_earlier(self):
         first = self.leasing.create(1, 3)
@@ -161,12 +161,12 @@ class TestToldAfterLostCommit(testscenarios.WithScenarios,
         self.leasing.end(first)
         self.assertEqual(1, self.is_told_once(
             lambda: pull.move_earlier(self.engine), announce.LEASE_UPDATE,
-            lease.id, announce.MOVED_EARLIER))
+            lease.id, 'moved_earlier'))
 
     def test_maintenance(self):
         """It is also told who has the node."""
         lease = self.leasing.started(None, 3)
         made = self.is_told_once(
             lambda: windows.book(self.engine, 1, 2, [self.node], force=True),
-            announce.LEASE_UPDATE, lease.id, announce.MAINTENANCE)
+            announce.LEASE_UPDATE, lease.id, 'maintenance')
         self.assertEqual([self.node], [each.node_uuid for each in made.bound])
