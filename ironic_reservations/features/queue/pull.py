@@ -41,19 +41,17 @@ from ironic_reservations.features.queue import rows as db_queue
 LOG = log.getLogger(__name__)
 
 
-def move_earlier(engine: Engine,
-                 continues: Callable[[], bool] = lambda: True,
-                 queue: long_queue.LongQueue | None = None) -> int:
+def move_earlier(engine: Engine, continues: Callable[[], bool],
+                 queue: long_queue.LongQueue) -> int:
     """Move queued leases to an earlier start where possible.
 
     All of them are planned, since a project with many leases that cannot start
     earlier would delay all leases behind them.
 
     :param continues: called before each lease; ``False`` ends the pass.
-    :param queue: the results of earlier passes; ``None``: there are none.
+    :param queue: the results of earlier passes.
     :returns: the number of leases with an earlier start.
     """
-    queue = queue or long_queue.LongQueue()
     now = engine.clock()
     with engine.database.snapshot() as connection:
         waiting = db_queue.read_waiting(connection, now)

@@ -18,7 +18,6 @@ from ironic_reservations import errors
 from ironic_reservations.features.open_dates import fix as lease_fix
 from ironic_reservations.features.open_dates import rows as db_open_dates
 from ironic_reservations.features.open_dates import slides as lease_slides
-from ironic_reservations.features.queue import pull as lease_pull
 from ironic_reservations.model import leases
 from ironic_reservations.model import limits
 from tests import leasing
@@ -278,7 +277,7 @@ class TestStalls(open_dates.TestCase):
         self.assertEqual((6, 8), self.hours(waits))
         self.leasing.end(first)
         self.stall(3)
-        self.assertEqual(1, lease_pull.move_earlier(self.engine))
+        self.assertEqual(1, leasing.pull(self.engine))
         self.assertEqual((3, 5), self.hours(waits))
 
     def test_what_would_have_begun_is_planned_anew(self):

@@ -31,7 +31,6 @@ from ironic_reservations.engine.leases import heal
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.features.open_dates import fix
-from ironic_reservations.features.queue import pull
 from ironic_reservations.lifecycle import lifecycle
 from ironic_reservations.model import leases
 from tests import leasing
@@ -160,7 +159,7 @@ class TestToldAfterLostCommit(testscenarios.WithScenarios,
         self.assertEqual(leasing.at(3), lease.start)
         self.leasing.end(first)
         self.assertEqual(1, self.is_told_once(
-            lambda: pull.move_earlier(self.engine), announce.LEASE_UPDATE,
+            lambda: leasing.pull(self.engine), announce.LEASE_UPDATE,
             lease.id, 'moved_earlier'))
 
     def test_maintenance(self):

@@ -39,7 +39,7 @@ class _Waitlist(open_dates.TestCase):
         return self.leasing.create(start, end, *wishes, queue=True, **more)
 
     def pull(self):
-        return lease_pull.move_earlier(self.engine)
+        return leasing.pull(self.engine)
 
 
 @servers.also
