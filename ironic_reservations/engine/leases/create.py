@@ -157,9 +157,9 @@ class _Request:
         lease = self._lease(planned.lease, asked)
         self._outrun.update(planned.difference.seen.generations)
         making = change.Change(
-            now, planned.difference,
+            now, planned.difference.seen,
             [change.Write(None, lease), *planned.slid], planned.snapshot,
-            lease.id, [self._allowed, self._known])
+            lease.id, [self._allowed, self._known], planned.difference.homes)
         making.wrong_from(*request_checks.begun_from(lease, now))
         return change.Planned((lease, making), making)
 

@@ -91,7 +91,7 @@ class _Part(feature.Part):
 
     def _notify_of_lost(self) -> None:
         """Notify of leases that have lost a node and get no other one."""
-        lost = {row.reservation_id for row in self.change.difference.lost}
+        lost = {row.reservation_id for row in self.change.lost}
         if lost:
             with self.engine.database.read() as connection:
                 degraded = db_leases.read_of_reservations(connection, lost)

@@ -415,10 +415,9 @@ class _Plan:
         moves, slid = self._homes.difference, self._homes.slid
         window = self.made.window
         booking = change.Change(
-            self._now, dataclasses.replace(
-                moves, seen=self._ground.seen.also(moves.seen)),
+            self._now, self._ground.seen.also(moves.seen),
             [*slid, *(change.Write(None, each) for each in window.nodes)],
-            self._snapshot, window.id, [known],
+            self._snapshot, window.id, [known], moves.homes,
             statements=[functools.partial(db_maintenance.insert,
                                           window=window)],
             events=[

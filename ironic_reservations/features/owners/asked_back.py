@@ -58,7 +58,7 @@ class Lessee:
 
 def find(engine: Engine, change: change_module.Change) -> list[Lessee]:
     """Return the leases on whose nodes an owner gets the next lease."""
-    snapshot, homes = change.snapshot, change.difference.homes
+    snapshot, homes = change.snapshot, change.homes
     if snapshot is None:
         return []
     gone = {*homes, *ladder.replaced(change.of_leases)}

@@ -113,7 +113,8 @@ def change_of(before: leases.Lease, after: leases.Lease,
     if after.start != before.start:
         planned.wrong_from(*request_checks.begun_from(after, now))
     if replanned is not None:
-        planned.difference = replanned.difference
+        planned.seen = replanned.difference.seen
+        planned.homes = replanned.difference.homes
         planned.snapshot = replanned.snapshot
         planned.writes = [*planned.writes, *replanned.slid]
     return planned
