@@ -41,8 +41,8 @@ LEAVE = 'leave'
 PUT_BACK = 'put_back'
 
 
-class Task(enum.StrEnum):
-    """A task; each can be repeated."""
+class Step(enum.StrEnum):
+    """A step of a lease; each can be repeated."""
 
     #: Give nodes to the lease, and check that they are ready.
     START = 'start'
@@ -58,8 +58,8 @@ class Task(enum.StrEnum):
     KEEP = 'keep'
 
 
-def tasks(lease: leases.Lease, now: datetime.datetime) -> tuple[Task, ...]:
-    """Return the tasks for a lease, in this order."""
+def steps(lease: leases.Lease, now: datetime.datetime) -> tuple[Step, ...]:
+    """Return the steps for a lease, in this order."""
     if lease.status in (leases.LeaseStatus.TERMINATED,
                         leases.LeaseStatus.ERROR):
         return ()
@@ -67,17 +67,17 @@ def tasks(lease: leases.Lease, now: datetime.datetime) -> tuple[Task, ...]:
     if lease.status.over or lease.end <= now:
         if not lease.status.over or not all(
                 booking.ending for booking in lease.bookings):
-            return (Task.CLOSE,)
-        return (Task.TAKE_BACK,) if ending else (Task.FINISH,)
+            return (Step.CLOSE,)
+        return (Step.TAKE_BACK,) if ending else (Step.FINISH,)
     todo = []
     if lease.start <= now and (
             lease.status is not leases.LeaseStatus.ACTIVE
             or starting(lease, now)):
-        todo.append(Task.START)
+        todo.append(Step.START)
     if is_due(event(lease, leases.EventType.BEFORE_END), now):
-        todo.append(Task.BEFORE_END)
+        todo.append(Step.BEFORE_END)
     if ending:
-        todo.append(Task.TAKE_BACK)
+        todo.append(Step.TAKE_BACK)
     return tuple(todo)
 
 
@@ -132,12 +132,12 @@ def next_due(lease: leases.Lease,
 
     :returns: ``None`` if there is none unless the lease is changed.
     """
-    return now if tasks(lease, now) else next_event(lease, now)
+    return now if steps(lease, now) else next_event(lease, now)
 
 
 def next_event(lease: leases.Lease,
                now: datetime.datetime) -> datetime.datetime | None:
-    """Return the next time at which a lease has a task.
+    """Return the next time at which a lease has a step.
 
     :returns: ``None`` if there is none unless the lease is changed.
     """
