@@ -222,7 +222,7 @@ class _Request:
         project = self._project(asked.now)
         project.check_one_more()
         if self._request.flexible is None:
-            project.maximums(request.reservations, asked.first, request.end)
+            project.check_request(request)
         else:
             request_checks.check_flexible(self._request.flexible, asked.first)
         return project

@@ -288,7 +288,7 @@ class _CombinedLimits:
         own = self._own_at(begin)
         if own is not None and self._project is not None and (
                 not self._project.beside(self._held(
-                    placed, own[1].project_id)).permits_change(*own)):
+                    placed, own[1].project_id)).permits_lease(*own)):
             return False
         for lease, at in placed:
             project = self._projects.get(lease.project_id)
@@ -299,8 +299,8 @@ class _CombinedLimits:
                                  if each[0] is not lease], lease.project_id)
             if own is not None and own[1].project_id == lease.project_id:
                 beside += allowance.held(own[0], own[0].start, own[0].end)
-            if not project.beside(beside).permits_lease(
-                    lease, at, at + (lease.end - lease.start)):
+            if not project.beside(beside).permits_lease(dataclasses.replace(
+                    lease, start=at, end=at + (lease.end - lease.start))):
                 return False
         return True
 

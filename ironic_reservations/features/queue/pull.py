@@ -108,7 +108,8 @@ def _plan(engine: Engine, lease_id: str,
     # for each lease that waits.
     replanned = lease_replan.earlier(
         engine, before, before.queued.wanted, now, project,
-        lambda begin: project.permits_lease(before, begin, begin + length))
+        lambda begin: project.permits_lease(dataclasses.replace(
+            before, start=begin, end=begin + length)))
     if replanned is None:
         queue.stays(before)
         return change.Planned(False)

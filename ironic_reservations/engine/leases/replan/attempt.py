@@ -204,8 +204,7 @@ class Attempt:
                 counts: Mapping[str, int]) -> bool:
         """Return whether the limits allow a start at an instant."""
         moved = self.starting(start)
-        return self.project.permits_change(moved._counted(counts),
-                                           self.before)
+        return self.project.permits_lease(moved._counted(counts), self.before)
 
     def preferred(self, each: leases.LeaseReservation,
                   begin: datetime.datetime) -> int:

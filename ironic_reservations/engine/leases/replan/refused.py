@@ -107,7 +107,7 @@ class Refused:
                 (offers.Kind.LATER, offers.Kind.EARLIER), instants.SECOND):
             start, end = (instants.moment(each) for each in (
                 offer.demands[0].start, offer.demands[0].end))
-            if attempt.project.permits_change(dataclasses.replace(
+            if attempt.project.permits_lease(dataclasses.replace(
                     after, start=start, end=end), before):
                 found.append((offer.kind.value, start, end))
         return found
