@@ -156,11 +156,8 @@ class _Request:
             raise self._refusal(planned, request)
         lease = self._lease(planned.lease, asked)
         self._outrun.update(planned.difference.seen.generations)
-        making = change.Change(
-            now, planned.difference.seen,
-            [change.Write(None, lease), *planned.slid], planned.snapshot,
-            lease.id, [self._allowed, self._known], planned.difference.homes)
-        making.wrong_from(*request_checks.begun_from(lease, now))
+        making = lease_replan.change_of(None, lease, planned, now)
+        making.given = [self._allowed, self._known]
         return change.Planned((lease, making), making)
 
     def check_unserved(self, refusal: errors.ReservationError) -> None:

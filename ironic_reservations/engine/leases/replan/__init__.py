@@ -95,12 +95,12 @@ def climb(engine: Engine, rungs: ladder.Ladder, before: leases.Lease | None,
     return planned
 
 
-def change_of(before: leases.Lease, after: leases.Lease,
+def change_of(before: leases.Lease | None, after: leases.Lease,
               replanned: Replanned | None, now: datetime.datetime,
               cause: change.Cause = change.Cause.REQUESTED) -> change.Change:
     """Return the change of a lease, with all that makes room for it.
 
-    :param before: the lease as it was read.
+    :param before: the lease as it was read; ``None``: it is new.
     :param after: the lease with its new terms and its new bookings.
     :param replanned: the plan of the new bookings; ``None``: all bookings
         stay.
@@ -108,9 +108,10 @@ def change_of(before: leases.Lease, after: leases.Lease,
     """
     planned = change.Change(now, writes=[change.Write(
         before, after, cause, request_checks.due(after, now))],
-        subject=before.id)
-    planned.wrong_from(*request_checks.passed_from(before, after, now))
-    if after.start != before.start:
+        subject=after.id)
+    if before is not None:
+        planned.wrong_from(*request_checks.passed_from(before, after, now))
+    if before is None or after.start != before.start:
         planned.wrong_from(*request_checks.begun_from(after, now))
     if replanned is not None:
         planned.seen = replanned.difference.seen
