@@ -88,7 +88,6 @@ class Room:
     :ivar writes: the leases that get other dates.
     """
 
-    snapshot: snapshots.Snapshot
     start: int
     plan: plans.Plan
     writes: Sequence[change.Write[leases.Lease]] = ()

@@ -142,7 +142,7 @@ class Others:
             del granted[:len(lease.reservations)]
             if begin != instants.instant(lease.start):
                 writes.append(_moved(snapshot, lease, begin, had))
-        return ladder.Room(snapshot, start, plan, writes)
+        return ladder.Room(start, plan, writes)
 
 
 def read_others(engine: Engine, asked: ladder.Asked) -> Others:
@@ -188,7 +188,7 @@ def _make_way(engine: Engine, loose: _FlexibleLeases, free: timeline.Timeline,
         return None
     there = {each.id: each for row in found.plan.draft.rows for each in row
              if each.id in found.starts}
-    return ladder.Room(loose.snapshot, found.start, found.plan, [
+    return ladder.Room(found.start, found.plan, [
         _moved(loose.snapshot, lease, start, [
             [there[host_states.name(row)] for row in lease.bookings]])
         for lease, start in moved])

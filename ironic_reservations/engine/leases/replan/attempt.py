@@ -137,20 +137,21 @@ class Attempt:
               demands: Sequence[bookings.Demand],
               counts: Mapping[str, int],
               outcome: plans.Plan | plans.Refusal
-              ) -> tuple[datetime.datetime | None,
-                         plans.Plan | plans.Refusal, _Slid]:
+              ) -> ladder.Room | plans.Refusal:
         """Plan refused demands, and move the dates of other leases for them.
 
         :param free: the timeline without the bookings that the demands
             replace.
         :param counts: the least number of hosts or instances for each
             reservation, by its id.
-        :param outcome: their refusal while all others keep their dates.
-        :returns: their start, the plan, and the leases whose dates move.
+        :param outcome: their plan, or their refusal, while all others keep
+            their dates.
         :raises Conflict: one of these leases has changed since it was read.
         """
-        if isinstance(outcome, plans.Plan) or self.others is None:
-            return None, outcome, ()
+        if isinstance(outcome, plans.Plan):
+            return ladder.Room(instants.instant(self.after.start), outcome)
+        if self.others is None:
+            return outcome
         if self.asked.allowed.counted or (
                 self.asked.is_open and not self.before.bookings):
             # The amount beyond the least that the limits allow depends on
@@ -159,9 +160,9 @@ class Attempt:
         room = self.others.find_room(self.snapshot, free, demands, (
             self._counted(counts), self.before), {})
         if isinstance(room, ladder.Room):
-            return instants.moment(room.start), room.plan, room.writes
-        return None, (outcome if room else dataclasses.replace(
-            outcome, cause=plans.Cause.SEARCH_LIMIT)), ()
+            return room
+        return outcome if room else dataclasses.replace(
+            outcome, cause=plans.Cause.SEARCH_LIMIT)
 
     def earliest(self, free: timeline.Timeline,
                  demands: Sequence[bookings.Demand],
@@ -175,7 +176,8 @@ class Attempt:
         :param permits: returns whether the limits allow a start; ``None``: for
             the least numbers.
         """
-        may_start = permits or (lambda start: self.permits(start, self.least))
+        least = self.least
+        may_start = permits or (lambda start: self.permits(start, least))
         first = instants.moment(demands[0].start)
         if exact and may_start(first) and isinstance(planning.plan(
                 free, demands, hard_requests.limits()), plans.Plan):

@@ -110,13 +110,12 @@ def beside(attempt: attempts.Attempt,
     else:
         hidden, free = _free(attempt, attempt.before.bookings)
         demands = _demands(attempt, attempt.least)
-    start, outcome, slid = attempt.slide(free, demands, attempt.least,
-                                         refused.refusal)
-    if isinstance(outcome, plans.Refusal):
-        return dataclasses.replace(refused, refusal=outcome)
-    if start is not None and attempt.asked.is_open:
-        attempt = attempt.starting(start)
-    return _replanned(attempt, outcome, hidden, slid)
+    room = attempt.slide(free, demands, attempt.least, refused.refusal)
+    if isinstance(room, plans.Refusal):
+        return dataclasses.replace(refused, refusal=room)
+    if attempt.asked.is_open:
+        attempt = attempt.starting(instants.moment(room.start))
+    return _replanned(attempt, room.plan, hidden, room.writes)
 
 
 def later(refused: refused_module.Refused,

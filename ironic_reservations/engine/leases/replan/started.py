@@ -77,30 +77,30 @@ def plan(attempt: attempts.Attempt
     counts = have + collections.Counter({
         attempts.reservation_of(demand): demand.least
         for demand in growing})
-    _, outcome, slid = attempt.slide(free, demands, counts, planning.plan(
+    room = attempt.slide(free, demands, counts, planning.plan(
         free, demands, hard_requests.limits()))
-    if isinstance(outcome, plans.Refusal):
-        unusable.check_homes(attempt, units, moving, outcome)
+    if isinstance(room, plans.Refusal):
+        unusable.check_homes(attempt, units, moving, room)
         # Which bookings of others have to move depends on the end, so
         # if some have to, an earlier end cannot be offered.
-        return refused.Refused(attempt, outcome, free,
+        return refused.Refused(attempt, room, free,
                                () if moving else demands)
     homes = {placed.id: row for unit, granted in zip(
-        units, outcome.granted[len(staying):], strict=False)
+        units, room.plan.granted[len(staying):], strict=False)
         for row, placed in zip(unit, granted, strict=True)}
     added: list[leases.NodeBooking] = []
     for demand, granted in zip(
-            growing, outcome.granted[len(staying) + len(moving):],
+            growing, room.plan.granted[len(staying) + len(moving):],
             strict=True):
         ident = attempts.reservation_of(demand)
         added.extend(lease_demands.granted_rows(
             attempt.snapshot, ident, granted, attempt.before.project_id,
             _next_place(attempt, ident)))
     return attempt.replanned(
-        outcome.timeline.without(hidden), kept=kept,
+        room.plan.timeline.without(hidden), kept=kept,
         # A booking that has not begun is deleted at once.
         ended=[row for row in ended if row.begun],
-        added=added, homes=homes, slid=slid)
+        added=added, homes=homes, slid=room.writes)
 
 
 def _reaches(attempt: attempts.Attempt, end: datetime.datetime) -> bool:
