@@ -125,9 +125,8 @@ class _Request:
                 'The lease has no reservations. Send at least one.')
         for requested in request.reservations:
             request_checks.check_amounts(requested)
-        self._requirements = [*map(request_checks.requirement_of,
-                                   request.reservations)]
-        request_checks.check_comparisons(self._requirements)
+        request_checks.check_comparisons(map(request_checks.requirement_of,
+                                             request.reservations))
         self.rename()
 
     def rename(self) -> None:
@@ -148,10 +147,10 @@ class _Request:
                 raise db_connection.Conflict('the lease has been deleted')
             return change.Planned((served, None))
         request, asked = self._at_first(now)
-        project = self._check(request, asked)
+        terms = self._terms(request, asked)
         planned = lease_replan.climb(
-            engine, self._ladder, None, self._terms(request, asked),
-            leases.LeaseChange(), project, asked, self._outrun)
+            engine, self._ladder, None, terms, leases.LeaseChange(),
+            self._checked(request, asked), asked, self._outrun)
         if isinstance(planned, lease_replan.Refused):
             raise self._refusal(planned, request)
         lease = self._lease(planned.lease, asked)
@@ -206,22 +205,19 @@ class _Request:
             now, self._allowed, first, last, last + (request.end - first),
             is_open=first != last, may_wait=request.queue)
 
-    def _check(self, request: leases.LeaseRequest,
-               asked: ladder.Asked) -> ceiling.Ceiling:
-        """Check dates and limits; return the usage of the project.
+    def _checked(self, request: leases.LeaseRequest,
+                 asked: ladder.Asked) -> ceiling.Ceiling:
+        """Check the limits of the project, and return its usage.
 
         :param request: with its first start.
+        :raises LeaseLimit: the project may not have the lease.
         """
-        request_checks.check_window(self._allowed, asked.first, request.end,
-                                    asked.now)
-        request_checks.before_end(self._engine.conf, asked.first, request.end,
-                                  request.before_end)
         project = self._project(asked.now)
         project.check_one_more()
-        if self._request.flexible is None:
-            project.check_request(request)
-        else:
+        if self._request.flexible is not None:
             request_checks.check_flexible(self._request.flexible, asked.first)
+        if not asked.is_open:
+            project.check_request(request)
         return project
 
     def _project(self, now: datetime.datetime) -> ceiling.Ceiling:
@@ -246,8 +242,14 @@ class _Request:
 
     def _terms(self, request: leases.LeaseRequest,
                asked: ladder.Asked) -> leases.Lease:
-        """Return the lease at its first start, without bookings."""
+        """Return the lease at its first start, without bookings.
+
+        :raises InvalidValue: its dates make no sense.
+        :raises LeaseLimit: it is too long, or too far in the future.
+        """
         now = asked.now
+        request_checks.check_window(self._allowed, asked.first, request.end,
+                                    now)
         return leases.Lease(
             id=self._lease_id, name=request.name, start=asked.first,
             end=request.end, status=leases.LeaseStatus.PENDING, created_at=now,

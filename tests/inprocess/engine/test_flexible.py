@@ -315,6 +315,16 @@ class TestLimits(open_dates.TestCase):
         self.assertEqual([(4, 8)] * 2, [self.hours(each) for each in loose])
         self.assertEqual(2, self.most('theirs'))
 
+    def test_window_with_a_single_start(self):
+        """It counts as a lease with that start."""
+        self.gold_and_silver(2)
+        self.limit(1)
+        refused = self.assertRaises(
+            errors.LeaseLimit, self.flexible, 1, 3, 2,
+            leasing.wish_of('gold', 2))
+        self.assertEqual('max_hosts_per_project', refused.details['limit'])
+        self.assertEqual([], self.leasing.all())
+
     def test_its_project_gets_another_meanwhile(self):
         gold, silver = self.gold_and_silver()
         self.limit(1)
