@@ -143,7 +143,7 @@ def earlier(attempt: attempts.Attempt, first: datetime.datetime,
     """
     before = attempt.before
     length = before.end - before.start
-    hidden, free = _free(attempt, before.bookings)
+    _, free = _free(attempt, before.bookings)
     counts = {each.id: len(each.bookings) for each in before.reservations}
     demands = [attempt.snapshot.limited(dataclasses.replace(
         demand, start=instants.instant(first),
