@@ -47,14 +47,6 @@ def held(lease: leases.Lease, begin: datetime.datetime,
             for each in lease.reservations if (count := booked(each))]
 
 
-def least(request: leases.LeaseRequest,
-          begin: datetime.datetime) -> list[Held]:
-    """Return the least holdings of a request."""
-    return [dataclasses.replace(one_of(requested, begin, request.end),
-                                count=requested.least)
-            for requested in request.reservations if requested.least]
-
-
 def one_of(asked: leases.LeaseReservationRequest | leases.LeaseReservation,
            begin: datetime.datetime, end: datetime.datetime) -> Held:
     """Return one of the hosts or instances of a reservation."""
