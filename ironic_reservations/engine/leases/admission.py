@@ -81,7 +81,8 @@ class Admission:
         elif terms.latest_end is not None:
             # The request waits: its start is later than the requested ones.
             start = self._earliest(
-                self._least(self._snapshot, self._starts.first),
+                self._least(self._snapshot, max(self._starts.first,
+                                                self._snapshot.now)),
                 terms.latest_end)
             found = None if start is None else self._plan(start)
         else:

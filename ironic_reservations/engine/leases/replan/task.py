@@ -328,12 +328,13 @@ class Task:
         latest = min(filter(None, (
             ladder.search_end(self.after.end), request_checks.latest_end(
                 self.allowed, self.snapshot.now))))
+        now = instants.instant(self.snapshot.now)
         found = []
         for offer in offers.offers(
-                free, demands, instants.instant(self.snapshot.now),
-                instants.instant(latest), hard_requests.unlock_offers(), (
-                    offers.Kind.LATER, offers.Kind.EARLIER),
-                instants.SECOND):
+                free, demands, now, instants.instant(latest),
+                hard_requests.unlock_offers(), (
+                    offers.Kind.LATER, offers.Kind.EARLIER), instants.SECOND,
+                max(0, now - instants.instant(self.after.start))):
             start, end = (instants.moment(each) for each in (
                 offer.demands[0].start, offer.demands[0].end))
             if self.project.permits_change(dataclasses.replace(
