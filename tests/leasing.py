@@ -45,6 +45,8 @@ from ironic_reservations.engine.leases import create as lease_create
 from ironic_reservations.engine.leases import end as lease_end
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.snapshots import cache
+from ironic_reservations.features.queue import long_queue
+from ironic_reservations.features.queue import pull as lease_pull
 from ironic_reservations.model import flavors
 from ironic_reservations.model import instance_reservations
 from ironic_reservations.model import instants
@@ -120,6 +122,13 @@ def posted(offer: dict[str, Any], now: datetime.datetime,
            project_id: str | None = PROJECT) -> leases.LeaseRequest:
     """Read a counter-offer as the API would, were it posted unchanged."""
     return lease_body.new_lease(offer['lease'], now, project_id, None, None)
+
+
+def pull(engine: engine_module.Engine,
+         queue: long_queue.LongQueue | None = None) -> int:
+    """Move queued leases to an earlier start, and return how many move."""
+    return lease_pull.move_earlier(engine, lambda: True,
+                                   queue or long_queue.LongQueue())
 
 
 class Leasing:

@@ -75,7 +75,7 @@ def make_app(engine: Engine, enforcer: policies.Enforcer,
     if conf.api.metrics:
         plain['/metrics'] = metrics
     app: wsgi.Application = front.Front(
-        _Fork(plain, guarded), metrics, engine.announcer.audit)
+        _Fork(plain, guarded), metrics, engine.audit)
     if conf.oslo_middleware.enable_proxy_headers_parsing:
         app = http_proxy_to_wsgi.HTTPProxyToWSGI(app, conf)
     return RequestId(app, conf)

@@ -234,8 +234,8 @@ class Turn:
                     TABLE.c.id == _ROW, TABLE.c.token == self._token).values(
                         token=None, beats=TABLE.c.beats + 1, holder=None))
         except Exception as exc:
-            LOG.warning('The turn could not be released, and ends by itself: %s',
-                        exc)
+            LOG.warning('The turn could not be released, and ends by itself: '
+                        '%s', exc)
 
 
 @contextlib.contextmanager

@@ -31,6 +31,7 @@ from ironic_reservations.db import connection
 from ironic_reservations.db import lease_parts
 from ironic_reservations.db import serialized
 from ironic_reservations.engine import announce
+from ironic_reservations.engine import audit_trail
 from ironic_reservations.engine import default_condition
 from ironic_reservations.engine import feature
 from ironic_reservations.engine import hard_requests
@@ -49,6 +50,7 @@ class Engine:
 
     :ivar clock: the time of the database, by which all promises are judged.
     :ivar timer: monotonic seconds, for deadlines of this process.
+    :ivar audit: the record of each change and its author.
     :ivar snapshots: the cached snapshot of all hosts.
     :ivar lease_parts: the cache of listed leases.
     :ivar pending_outcomes: outcomes of requests that are not recorded yet.
@@ -70,6 +72,7 @@ class Engine:
     database: connection.Database
     clock: clock_module.Clock
     announcer: announce.Announcer
+    audit: audit_trail.AuditTrail
     snapshots: cache.SnapshotCache
     ironic: ironic_client.Ironic | None = None
     placement: placement_client.Placement | None = None
@@ -127,10 +130,14 @@ def build(conf: cfg.ConfigOpts,
     """
     default_condition.check(conf)
     database = connection.Database(conf)
+    notifier = announce.notifier_of(conf)
+    audit = feature.first(each.audit_trail(conf, notifier) for each
+                          in features) or audit_trail.AuditTrail()
     return Engine(conf=conf, database=database,
                   clock=clock or db_clock.DatabaseClock(
                       database, conf.database.max_clock_skew),
-                  announcer=announce.Announcer(conf, features),
+                  announcer=announce.Announcer(notifier, audit),
+                  audit=audit,
                   snapshots=cache.SnapshotCache(conf, features),
                   ironic=ironic,
                   placement=(placement_client.Placement.over_http(conf)

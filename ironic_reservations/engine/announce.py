@@ -19,7 +19,6 @@ none are sent, and no broker is needed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Iterable
 from typing import Any
 
 from oslo_config import cfg
@@ -27,7 +26,6 @@ from oslo_log import log
 import oslo_messaging
 
 from ironic_reservations.engine import audit_trail
-from ironic_reservations.engine import feature
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_reservation
 from ironic_reservations.objects import lease as carried_lease
@@ -41,8 +39,6 @@ DELETE = 'reservation.delete'
 LEASE_CREATE = 'lease.create'
 LEASE_UPDATE = 'lease.update'
 LEASE_DELETE = 'lease.delete'
-#: Nodes of a lease are released if nobody deploys them.
-NO_SHOW_WARNING = 'lease.no_show_warning'
 #: The events of a lease that come with the time.
 LEASE_EVENTS = {kind: f'lease.event.{kind.value}'
                 for kind in leases.EventType}
@@ -52,52 +48,45 @@ EXPIRED = 'expired'
 #: Without a request, a lease has fewer nodes than promised, or other ones.
 DEGRADED = 'degraded'
 REPLACED = 'replaced'
-#: The dates of a lease, which its owner left open, have moved or are fixed.
-SLID = 'slid'
-FIXED = 'fixed'
-MOVED_EARLIER = 'moved_earlier'
-#: Nodes that nobody had deployed were released.
-NO_SHOW = 'no_show'
-#: Nodes of a lease are booked for maintenance.
-MAINTENANCE = 'maintenance'
-#: The owner of the nodes of a lease wants them back after it.
-ASKED_BACK = 'asked_back'
 #: Ironic has carried out a late request on a node of somebody else.
 OVERTAKEN = 'overtaken'
+
+
+def notifier_of(conf: cfg.ConfigOpts) -> Any:
+    """Return a notifier of oslo.messaging; ``None``: nothing is sent.
+
+    :param conf: the options of [oslo_messaging_notifications].
+    :raises oslo_config.cfg.Error: [DEFAULT] transport_url is not usable.
+    """
+    try:
+        # This also registers the options.
+        transport = oslo_messaging.get_notification_transport(conf)
+    except oslo_messaging.DriverLoadFailure as exc:
+        raise cfg.ConfigFileValueError(
+            f'[DEFAULT] transport_url is not usable: {exc}') from exc
+    except (oslo_messaging.InvalidTransportURL, ValueError) as exc:
+        # The error may contain the URL, which has a password.
+        raise cfg.ConfigFileValueError(
+            '[DEFAULT] transport_url is no URL of a message bus, such as '
+            'rabbit://USER:PASSWORD@HOST:5672/') from exc
+    if not conf.oslo_messaging_notifications.driver:
+        return None
+    # A request must not wait for a bus that is down.
+    return oslo_messaging.Notifier(transport, 'ironic-reservations', retry=0)
 
 
 class Announcer:
     """Sends notifications about committed changes.
 
-    :param conf: the options of [oslo_messaging_notifications].
-    :param features: the features, one of which may provide the audit trail.
+    :param notifier: a notifier of oslo.messaging; ``None``: nothing is sent.
+    :param audit: the record of changes that no request has made.
     :ivar sends: whether there is a message bus.
-    :raises oslo_config.cfg.Error: [DEFAULT] transport_url is not usable.
     """
 
-    def __init__(self, conf: cfg.ConfigOpts,
-                 features: Iterable[feature.Feature] = ()) -> None:
-        try:
-            # This also registers the options.
-            transport = oslo_messaging.get_notification_transport(conf)
-        except oslo_messaging.DriverLoadFailure as exc:
-            raise cfg.ConfigFileValueError(
-                f'[DEFAULT] transport_url is not usable: {exc}') from exc
-        except (oslo_messaging.InvalidTransportURL, ValueError) as exc:
-            # The error may contain the URL, which has a password.
-            raise cfg.ConfigFileValueError(
-                '[DEFAULT] transport_url is no URL of a message bus, such as '
-                'rabbit://USER:PASSWORD@HOST:5672/') from exc
-        self._notifier: Any = None
-        self.sends = bool(conf.oslo_messaging_notifications.driver)
-        if self.sends:
-            # A request must not wait for a bus that is down.
-            self._notifier = oslo_messaging.Notifier(
-                transport, 'ironic-reservations', retry=0)
-        #: Records each change and its author.
-        self.audit = feature.first(
-            each.audit_trail(conf, self._notifier) for each in features
-        ) or audit_trail.AuditTrail()
+    def __init__(self, notifier: Any, audit: audit_trail.AuditTrail) -> None:
+        self._notifier = notifier
+        self._audit = audit
+        self.sends = notifier is not None
 
     def notify(self, event: str, reservation: node_reservation.Reservation,
                reason: str | None = None) -> None:
@@ -110,7 +99,7 @@ class Announcer:
         """
         if reason is not None:
             # The API records the changes that a caller has requested.
-            self.audit.record(
+            self._audit.record(
                 audit_trail.Way.SERVICE, event.rpartition('.')[2],
                 'reservation', audit_trail.digest(reservation.uuid),
                 code=reason, name=event)
@@ -124,12 +113,12 @@ class Announcer:
 
         A failure is only logged, since the change has been committed.
 
-        :param event: one of the events above.
+        :param event: one of the events above, or an event of a feature.
         :param reason: the cause of a change that no request has made.
         """
-        if reason is not None or event in (NO_SHOW_WARNING,
-                                           *LEASE_EVENTS.values()):
-            self.audit.record(
+        if reason is not None or event not in (LEASE_CREATE, LEASE_UPDATE,
+                                               LEASE_DELETE):
+            self._audit.record(
                 audit_trail.Way.SERVICE, 'update', 'lease', lease.id,
                 code=reason, name=event)
         if self._notifier is not None:

@@ -14,11 +14,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
-from collections.abc import Sequence
 import dataclasses
 import datetime
 
@@ -49,14 +49,15 @@ class Ceiling:
         :raises LeaseLimit: the project has as many leases as it may have.
         """
 
-    def maximums(self, requests: Sequence[leases.LeaseReservationRequest],
-                 begin: datetime.datetime, end: datetime.datetime
-                 ) -> list[int]:
-        """Return the largest allowed number of each reservation.
+    def check_request(self, request: leases.LeaseRequest) -> None:
+        """Check the limits for the minimum numbers of a request.
 
-        :raises LeaseLimit: the minimum numbers exceed a limit.
+        :raises LeaseLimit: they exceed a limit of the project.
         """
-        return [requested.most for requested in requests]
+
+    def permits(self, request: leases.LeaseRequest) -> bool:
+        """Return whether the limits allow the minimum numbers of a request."""
+        return _is_allowed(self.check_request, request)
 
     def mosts_of(self, lease: leases.Lease, before: leases.Lease,
                  counts: Mapping[str, int]) -> dict[str, int]:
@@ -80,30 +81,14 @@ class Ceiling:
         leases at the new time.
 
         :param before: the lease as it was; the project must be read without
-            it.
+            it. ``None``: its amounts count as if they grew.
         :raises LeaseLimit: the lease exceeds a limit of the project.
         """
 
-    def permits_change(self, lease: leases.Lease,
-                       before: leases.Lease) -> bool:
-        """Return whether the limits allow a change of a lease."""
-        try:
-            self.check_lease(lease, before)
-        except errors.LeaseLimit:
-            return False
-        return True
-
-    def permits(self, request: leases.LeaseRequest) -> bool:
-        """Return whether the limits allow the minimum numbers of a request."""
-        return True
-
-    def permits_lease(self, lease: leases.Lease, begin: datetime.datetime,
-                      end: datetime.datetime) -> bool:
-        """Return whether the limits allow a lease at another time.
-
-        :param lease: the lease; the project must be read without it.
-        """
-        return True
+    def permits_lease(self, lease: leases.Lease,
+                      before: leases.Lease | None = None) -> bool:
+        """Return whether the limits allow a lease; see :meth:`check_lease`."""
+        return _is_allowed(self.check_lease, lease, before)
 
     def opens(self) -> Collection[int]:
         """Return the only instants from which it may have more than before.
@@ -137,6 +122,15 @@ class Ceiling:
             request.
         """
         return iter(())
+
+
+def _is_allowed(check: Callable[..., None], *asked: object) -> bool:
+    """Return whether a check of limits raises nothing."""
+    try:
+        check(*asked)
+    except errors.LeaseLimit:
+        return False
+    return True
 
 
 @dataclasses.dataclass(frozen=True)

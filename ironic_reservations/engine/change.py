@@ -50,7 +50,6 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import node_windows as db_windows
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
-from ironic_reservations.engine import difference as difference_module
 from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature as feature_module
@@ -179,10 +178,14 @@ class Change:
     """The changes that one attempt of a request makes.
 
     :ivar planned_at: the time of the decision.
-    :ivar difference: the nodes whose bookings change, with the generations
-        that the plan rests on, and the bookings of others that move.
+    :ivar seen: the nodes whose bookings change, with the generations that the
+        plan rests on.
     :ivar writes: the write that the request is for, then all others.
     :ivar snapshot: the snapshot that the plan rests on, if any.
+    :ivar homes: the new nodes of the bookings of others that move, by the
+        booking as it was read.
+    :ivar lost: the bookings of others that lose their node without getting
+        another.
     :ivar subject: the id of the lease, or the uuid of the reservation, that
         the request is for.
     :ivar given: values that came with the request for features.
@@ -207,14 +210,17 @@ class Change:
     """
 
     planned_at: datetime.datetime
-    difference: difference_module.Difference = dataclasses.field(
-        default_factory=difference_module.Difference)
+    seen: seen_module.Seen = dataclasses.field(
+        default_factory=seen_module.Seen)
     writes: Sequence[Write[leases.Lease]
                      | Write[node_reservation.Reservation]
                      | Write[node_window.NodeWindow]] = ()
     snapshot: snapshots.Snapshot | None = None
     subject: str = ''
     given: Sequence[object] = ()
+    homes: Mapping[leases.NodeBooking, str] = dataclasses.field(
+        default_factory=dict)
+    lost: Sequence[leases.NodeBooking] = ()
     first: list[Callable[[sa.Connection], None]] = dataclasses.field(
         default_factory=list)
     statements: list[Callable[[sa.Connection], None]] = dataclasses.field(
@@ -269,7 +275,7 @@ class Change:
         return {*(write.cause for write in self.writes),
                 *(type(write.after or write.before) for write in self.writes),
                 *map(type, self.events), *map(type, self.given),
-                *map(type, self.difference.lost)}
+                *map(type, self.lost)}
 
     def concerned(self, features: Iterable[feature_module.Feature]
                   ) -> Iterator[feature_module.Feature]:
@@ -501,24 +507,24 @@ def commit(engine: Engine, change: Change) -> None:
         become wrong with the time.
     :raises OutcomeUnknown: the change may or may not have been committed.
     """
-    now, difference = change.planned_at, change.difference
+    now, raised = change.planned_at, change.seen
     change.wrong_from(*(row.starts_at for row
-                        in (*difference.homes, *difference.lost)
+                        in (*change.homes, *change.lost)
                         if row.starts_at > now))
     change.parts = [part for each in change.concerned(engine.hooks['join'])
                     if (part := each.join(engine, change)) is not None]
-    with engine.snapshots.committing(difference.seen):
+    with engine.snapshots.committing(raised):
         with engine.database.write() as connection:
             for kind in sorted({kind for kind, _ in change.locks}):
                 db_claims.lock_projects(connection, kind, {
                     project for each, project in change.locks
                     if each == kind}, now)
-            seen_module.advance(connection, difference.seen, now,
+            seen_module.advance(connection, raised, now,
                                 change.let_through, change.id)
-            if difference.homes:
-                db_bookings.move(connection, difference.homes, now)
-            if difference.lost:
-                db_lease_flags.degrade(connection, difference.lost, now)
+            if change.homes:
+                db_bookings.move(connection, change.homes, now)
+            if change.lost:
+                db_lease_flags.degrade(connection, change.lost, now)
             for check in change.first:
                 check(connection)
             if reserved := change.of_reservations:
@@ -545,20 +551,20 @@ def commit(engine: Engine, change: Change) -> None:
                     change.valid_until <= engine.clock()):
                 raise db_connection.Conflict(
                     f'since {change.valid_until} it would be wrong')
-        engine.snapshots.wrote(difference.seen)
+        engine.snapshots.wrote(raised)
         # Other values are read again when they are needed.
         if not (change.opaque or change.of_reservations or change.of_windows
-                or difference.seen.fresh):
-            raised = difference.seen.generations
+                or raised.fresh):
             engine.snapshots.commit(
-                difference.seen,
+                raised,
                 [row for write in change.all_of_leases if write.before
-                 for row in write.before.bookings if row.node_uuid in raised],
+                 for row in write.before.bookings
+                 if row.node_uuid in raised.generations],
                 [each for write in change.all_of_leases if write.after
                  for each in snapshots.promised(write.after, [
                      row for row in write.after.bookings
-                     if row.node_uuid in raised])],
-                difference.homes)
+                     if row.node_uuid in raised.generations])],
+                change.homes)
 
 
 def _key_of(change: Change) -> tuple[str, str] | None:

@@ -32,15 +32,10 @@ class Difference:
     :ivar seen: the nodes whose bookings change, with their generations.
     :ivar homes: the new nodes of the bookings of others that move, by the
         booking as it was read.
-    :ivar lost: the bookings of others that lose their node without getting
-        another.
     """
 
-    seen: seen_module.Seen = dataclasses.field(
-        default_factory=seen_module.Seen)
-    homes: Mapping[leases.NodeBooking, str] = dataclasses.field(
-        default_factory=dict)
-    lost: tuple[leases.NodeBooking, ...] = ()
+    seen: seen_module.Seen
+    homes: Mapping[leases.NodeBooking, str]
 
 
 def compare(snapshot: snapshots.Snapshot,

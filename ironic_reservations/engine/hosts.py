@@ -27,7 +27,6 @@ from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import change as change_module
-from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
 from ironic_reservations.engine import leasable
@@ -144,8 +143,7 @@ def _open(engine: Engine, nodes: Sequence[mirrored_node.Node],
         here = seen_module.of_nodes(known.values()).only(
             [node.uuid for node in mirrored])
         return change_module.Planned(ids, change_module.Change(
-            now, difference.Difference(here), opaque=True,
-            statements=[write]))
+            now, here, opaque=True, statements=[write]))
     ids = change_module.carry_out(engine, plan)
     if not ids:
         return []
@@ -260,8 +258,7 @@ def change(engine: Engine, host_id: int, changes: Mapping[str, str | None],
                 'ironic-reservations.conf has its name, its UUID or one of '
                 'its traits. Change that to open it.')
         return change_module.Planned(None, change_module.Change(
-            now, difference.Difference(seen_module.of_nodes([host.node])),
-            opaque=True, statements=[
+            now, seen_module.of_nodes([host.node]), opaque=True, statements=[
                 lambda connection: db_hosts.update(
                     connection, host_id, host.node.uuid, now, reservable),
                 lambda connection: db_hosts.write_capabilities(
@@ -304,7 +301,7 @@ def _removing(engine: Engine, host: leases.Host) -> change_module.Change:
     """Return the change that removes a host."""
     uuid, here = host.node.uuid, seen_module.of_nodes([host.node])
     removing = change_module.Change(
-        engine.clock(), difference.Difference(here), opaque=True,
+        engine.clock(), here, opaque=True,
         statements=[functools.partial(db_hosts.delete, host_id=host.id,
                                       node_uuid=uuid)])
     if host.node.compute:

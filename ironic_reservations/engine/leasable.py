@@ -30,7 +30,6 @@ from oslo_log import log
 
 from ironic_reservations.db import leasable as db_leasable
 from ironic_reservations.engine import change
-from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen
 from ironic_reservations.model import count_text
@@ -134,7 +133,7 @@ def _batch(engine: Engine, node_uuids: Sequence[str], read: _Read,
     if not found:
         return 0
     if change.carry_out_once(engine, change.Change(
-            now, difference.Difference(there.only(found)), opaque=True,
+            now, there.only(found), opaque=True,
             statements=[lambda connection: write(connection, found,
                                                  now=now)])):
         return len(found)

@@ -35,7 +35,6 @@ from ironic_reservations.db import node_windows as db_windows
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import change
-from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
@@ -289,7 +288,7 @@ def _write_another(engine: Engine, old: mirrored_node.Node,
                  in db_bookings.read_with_wants(connection, (old.uuid,))
                  if booking.lessee is not None and not booking.ending}
     if not change.carry_out_once(engine, change.Change(
-            now, difference.Difference(seen.of_nodes([old])), opaque=True,
+            now, seen.of_nodes([old]), opaque=True,
             statements=[
                 functools.partial(db_bookings.update_lessees, lessees=there),
                 functools.partial(db_nodes.update_facts, nodes=[node],
@@ -323,8 +322,7 @@ def _settle(engine: Engine, rows: _Rows, held: node_reservation.Reservation,
     elif verdict.state is not None:
         now = engine.clock()
         if not change.carry_out_once(engine, change.Change(
-                now, difference.Difference(seen.Seen(
-                    {held.node_uuid: generation})),
+                now, seen.Seen({held.node_uuid: generation}),
                 [change.Write(held, dataclasses.replace(
                     held, state=verdict.state, updated_at=now),
                     change.Cause.SEEN_USED)])):
@@ -357,7 +355,7 @@ def _forget(engine: Engine, rows: _Rows, uuid: str) -> None:
     held = rows.reservations.get(uuid)
     here = seen.of_nodes([rows.nodes[uuid]])
     if not change.carry_out_once(engine, change.Change(
-            engine.clock(), difference.Difference(here),
+            engine.clock(), here,
             [] if held is None else [change.Write(
                 held, None, change.Cause.OVER,
                 reason=lifecycle.End.NODE_DELETED)],

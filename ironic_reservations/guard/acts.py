@@ -99,7 +99,7 @@ class Acts:
         self._callers = callers.Callers(
             strategy, enforcer, engine.conf.guard.proof_of_any_project)
         self._resolver = resolve.Resolver(app, strategy, objects)
-        self.audited = audited.Audited(engine.announcer.audit, self._callers)
+        self.audited = audited.Audited(engine.audit, self._callers)
         self._failed = failed_attempts.FailedAttempts(self._callers,
                                                       engine.timer)
         self.protected = protected.Protected(

@@ -25,6 +25,7 @@ from ironic_reservations.lifecycle import correction
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.lifecycle import put_back
 from ironic_reservations.model import handovers
+from ironic_reservations.model import in_flight
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 
@@ -62,7 +63,7 @@ def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
         node is cleaned without it.
     """
     if refused is None and _sets_maintenance(handover, now):
-        return Next(lease_cycle.Act.AGAIN, 'is in maintenance', corrections=(
+        return Next(lease_cycle.NoAct.AGAIN, 'is in maintenance', corrections=(
             correction.Correction('maintenance', 'DELETE',
                                   handovers.MAINTENANCE),))
     if handover.document is not None and not handover.document.is_of(
@@ -77,7 +78,7 @@ def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
     # Without a reason, the node is out of use and has an instance, which its
     # holder may have bound: it is cleaned with it, and unbound when available.
     if node_condition.occupied(node) and (
-            view.act is not lease_cycle.Act.RELEASE or view.why is not None):
+            view.act is not lease_cycle.NoAct.RELEASE or view.why is not None):
         return _occupied(view, found)
     lost: tuple[str, ...] = ()
     if handover.phase is handovers.Phase.PROVIDED:
@@ -86,16 +87,16 @@ def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
                      for each in found if each.cleans)
         found = tuple(each for each in found if not each.cleans)
     if node.maintenance and _to_clean(handover, found):
-        return Next(lease_cycle.Act.WAIT, 'is in maintenance, and has to be '
+        return Next(lease_cycle.NoAct.WAIT, 'is in maintenance, and has to be '
                     'put back and cleaned after it', flag=True)
     if node_condition.aborts(node) and _made_unavailable(handover):
-        return Next(lease_cycle.Act.ABORT
+        return Next(in_flight.Act.ABORT
                     if handover.phase is handovers.Phase.LENT
-                    else lease_cycle.Act.WAIT, node_condition.in_state(node))
+                    else lease_cycle.NoAct.WAIT, node_condition.in_state(node))
     if node_condition.coming(node) or not node_condition.settled(node):
-        return Next(lease_cycle.Act.WAIT, node_condition.in_state(node))
+        return Next(lease_cycle.NoAct.WAIT, node_condition.in_state(node))
     if now.node.get('target_power_state'):
-        return Next(lease_cycle.Act.WAIT, 'is being powered '
+        return Next(lease_cycle.NoAct.WAIT, 'is being powered '
                     f'({now.node["target_power_state"]})')
     if node.provision_state == node_condition.MANAGEABLE:
         return _manageable(handover, node, found)
@@ -107,7 +108,7 @@ def next_step(view: lease_cycle.AtEnd, node: mirrored_node.Node,
                if isinstance(each, correction.Unknown)] + [*lost]
     if refused is not None:
         unknown.append(refused)
-    if step.act is lease_cycle.Act.RELEASE and unknown:
+    if step.act is lease_cycle.NoAct.RELEASE and unknown:
         return _impossible(node, '; '.join(unknown))
     return step
 
@@ -120,10 +121,10 @@ def _impossible(node: mirrored_node.Node, why: str) -> Next:
     :param why: the reason, in words.
     """
     if node.maintenance:
-        return Next(lease_cycle.Act.RELEASE,
+        return Next(lease_cycle.NoAct.RELEASE,
                     f'is left in maintenance, not as it was: {why}')
     return Next(
-        lease_cycle.Act.WAIT,
+        lease_cycle.NoAct.WAIT,
         f'cannot be put back as it was before its lease: {why}. Maintenance '
         'of the node lets the lease end, with the node left to the operator',
         flag=True)
@@ -132,7 +133,7 @@ def _impossible(node: mirrored_node.Node, why: str) -> Next:
 def _occupied(view: lease_cycle.AtEnd,
               found: Collection[correction.Correction]) -> Next:
     """Return the next step for a node that is deployed or bound."""
-    if view.act is lease_cycle.Act.UNDEPLOY:
+    if view.act is in_flight.Act.UNDEPLOY:
         first = tuple(each for each in found if each.what == 'protected')
         return Next(view.act, view.why, view.flag, corrections=first,
                     phase=handovers.Phase.UNDEPLOYED)
@@ -149,11 +150,11 @@ def _manageable(handover: handovers.Handover, node: mirrored_node.Node,
                  and not _made_unavailable(handover)))
     now = tuple(each for each in found if stays or not each.in_use)
     if now:
-        return Next(lease_cycle.Act.AGAIN, 'is being put back',
+        return Next(lease_cycle.NoAct.AGAIN, 'is being put back',
                     corrections=now)
     if stays:
-        return Next(lease_cycle.Act.RELEASE)
-    return Next(lease_cycle.Act.PROVIDE, 'is being cleaned',
+        return Next(lease_cycle.NoAct.RELEASE)
+    return Next(in_flight.Act.PROVIDE, 'is being cleaned',
                 phase=handovers.Phase.PROVIDED)
 
 
@@ -166,15 +167,15 @@ def _available(handover: handovers.Handover,
     """
     if _to_clean(handover, found):
         if detaching:
-            return Next(lease_cycle.Act.AGAIN, 'is being put back',
+            return Next(lease_cycle.NoAct.AGAIN, 'is being put back',
                         corrections=detaching)
-        return Next(lease_cycle.Act.MANAGE,
+        return Next(in_flight.Act.MANAGE,
                     'is taken out of use to be cleaned',
                     phase=handovers.Phase.MANAGED)
     if found:
-        return Next(lease_cycle.Act.AGAIN, 'is being put back',
+        return Next(lease_cycle.NoAct.AGAIN, 'is being put back',
                     corrections=found)
-    return Next(lease_cycle.Act.RELEASE)
+    return Next(lease_cycle.NoAct.RELEASE)
 
 
 def _failed(handover: handovers.Handover,
@@ -183,12 +184,12 @@ def _failed(handover: handovers.Handover,
     failed = node.provision_state == node_condition.CLEAN_FAILED
     if handover.phase in _NOT_CLEANED and node_condition.manages(
             node) and (failed or _made_unavailable(handover)):
-        return Next(lease_cycle.Act.MANAGE, node_condition.in_state(node),
+        return Next(in_flight.Act.MANAGE, node_condition.in_state(node),
                     phase=handovers.Phase.MANAGED)
     if failed:
-        return Next(lease_cycle.Act.WAIT, node_condition.in_state(node),
+        return Next(lease_cycle.NoAct.WAIT, node_condition.in_state(node),
                     flag=True, phase=handovers.Phase.FAILED)
-    return Next(lease_cycle.Act.RELEASE)
+    return Next(lease_cycle.NoAct.RELEASE)
 
 
 def _to_clean(handover: handovers.Handover,

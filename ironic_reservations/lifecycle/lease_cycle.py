@@ -22,6 +22,7 @@ import dataclasses
 import datetime
 import enum
 
+from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
@@ -40,8 +41,8 @@ LEAVE = 'leave'
 PUT_BACK = 'put_back'
 
 
-class Task(enum.StrEnum):
-    """A task; each can be repeated."""
+class Step(enum.StrEnum):
+    """A step of a lease; each can be repeated."""
 
     #: Give nodes to the lease, and check that they are ready.
     START = 'start'
@@ -57,8 +58,8 @@ class Task(enum.StrEnum):
     KEEP = 'keep'
 
 
-def tasks(lease: leases.Lease, now: datetime.datetime) -> tuple[Task, ...]:
-    """Return the tasks for a lease, in this order."""
+def steps(lease: leases.Lease, now: datetime.datetime) -> tuple[Step, ...]:
+    """Return the steps for a lease, in this order."""
     if lease.status in (leases.LeaseStatus.TERMINATED,
                         leases.LeaseStatus.ERROR):
         return ()
@@ -66,17 +67,17 @@ def tasks(lease: leases.Lease, now: datetime.datetime) -> tuple[Task, ...]:
     if lease.status.over or lease.end <= now:
         if not lease.status.over or not all(
                 booking.ending for booking in lease.bookings):
-            return (Task.CLOSE,)
-        return (Task.TAKE_BACK,) if ending else (Task.FINISH,)
+            return (Step.CLOSE,)
+        return (Step.TAKE_BACK,) if ending else (Step.FINISH,)
     todo = []
     if lease.start <= now and (
             lease.status is not leases.LeaseStatus.ACTIVE
             or starting(lease, now)):
-        todo.append(Task.START)
+        todo.append(Step.START)
     if is_due(event(lease, leases.EventType.BEFORE_END), now):
-        todo.append(Task.BEFORE_END)
+        todo.append(Step.BEFORE_END)
     if ending:
-        todo.append(Task.TAKE_BACK)
+        todo.append(Step.TAKE_BACK)
     return tuple(todo)
 
 
@@ -131,12 +132,12 @@ def next_due(lease: leases.Lease,
 
     :returns: ``None`` if there is none unless the lease is changed.
     """
-    return now if tasks(lease, now) else next_event(lease, now)
+    return now if steps(lease, now) else next_event(lease, now)
 
 
 def next_event(lease: leases.Lease,
                now: datetime.datetime) -> datetime.datetime | None:
-    """Return the next time at which a lease has a task.
+    """Return the next time at which a lease has a step.
 
     :returns: ``None`` if there is none unless the lease is changed.
     """
@@ -243,18 +244,11 @@ def has(node: mirrored_node.Node | None, suits: bool) -> str | None:
     return node_condition.broken(node) or (None if suits else UNSUITED)
 
 
-class Act(enum.StrEnum):
-    """The next step for a node at the end of a lease."""
+class NoAct(enum.StrEnum):
+    """The next step for a node at the end of a lease, if it is no request."""
 
     RELEASE = 'release'
     WAIT = 'wait'
-    UNDEPLOY = 'undeploy'
-    ABORT = 'abort'
-    CLEAR = 'clear'
-    #: Put the node out of use, so that it can be cleaned.
-    MANAGE = 'manage'
-    #: Clean the node, which makes it available.
-    PROVIDE = 'provide'
     #: Read the node again at once.
     AGAIN = 'again'
 
@@ -269,7 +263,7 @@ class AtEnd:
     :ivar until: the latest end of the wait, if known.
     """
 
-    act: Act
+    act: in_flight.Act | NoAct
     why: str | None = None
     flag: bool = False
     until: datetime.datetime | None = None
@@ -282,27 +276,27 @@ def at_end(node: mirrored_node.Node | None, action: str) -> AtEnd:
     :param action: ``undeploy``, ``leave`` or ``put_back``.
     """
     if node is None or node.provision_state == node_condition.GONE:
-        return AtEnd(Act.RELEASE)
+        return AtEnd(NoAct.RELEASE)
     occupied = node_condition.occupied(node)
     said = node_condition.in_state(node)
     if action == LEAVE:
-        return (AtEnd(Act.RELEASE, 'is left deployed', True) if occupied
-                else AtEnd(Act.RELEASE))
+        return (AtEnd(NoAct.RELEASE, 'is left deployed', True) if occupied
+                else AtEnd(NoAct.RELEASE))
     if action == PUT_BACK and occupied:
-        return AtEnd(Act.WAIT, 'is put back when it is undeployed',
+        return AtEnd(NoAct.WAIT, 'is put back when it is undeployed',
                      node_condition.broken(node) is not None)
     failed = node.provision_state == node_condition.CLEAN_FAILED
     if failed or node.maintenance and (occupied
                                        or node_condition.coming(node)):
-        return AtEnd(Act.WAIT, node_condition.broken(node), True)
+        return AtEnd(NoAct.WAIT, node_condition.broken(node), True)
     if node_condition.undeploys(node):
-        return AtEnd(Act.UNDEPLOY, 'is being undeployed',
+        return AtEnd(in_flight.Act.UNDEPLOY, 'is being undeployed',
                      node_condition.broken(node) is not None)
     if node_condition.held(node):
-        return AtEnd(Act.ABORT, said)
+        return AtEnd(in_flight.Act.ABORT, said)
     if node_condition.passing(node) or node_condition.coming(node):
-        return AtEnd(Act.WAIT, said)
+        return AtEnd(NoAct.WAIT, said)
     if node.provision_state == node_condition.AVAILABLE and occupied:
-        return AtEnd(Act.CLEAR, 'has an instance')
+        return AtEnd(in_flight.Act.CLEAR_INSTANCE, 'has an instance')
     # The node is available, or an operator works on it.
-    return AtEnd(Act.RELEASE)
+    return AtEnd(NoAct.RELEASE)

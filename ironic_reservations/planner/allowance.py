@@ -45,14 +45,6 @@ def held(lease: leases.Lease, begin: datetime.datetime,
             for one in [one_of(each, begin, end)] * booked(each)]
 
 
-def least(request: leases.LeaseRequest,
-          begin: datetime.datetime) -> list[Held]:
-    """Return the least holdings of a request."""
-    return [one for requested in request.reservations
-            for one in [one_of(requested, begin, request.end)
-                        ] * requested.least]
-
-
 def one_of(asked: leases.LeaseReservationRequest | leases.LeaseReservation,
            begin: datetime.datetime, end: datetime.datetime) -> Held:
     """Return one of the hosts or instances of a reservation."""

@@ -126,12 +126,18 @@ class Timeline:
 
         :raises ValueError: as :meth:`of`.
         """
+        added = list(added)
+        if not added:
+            return self
         draft = Draft.of(self)
         draft.put(added)
         return draft.timeline()
 
     def without(self, removed: Iterable[bookings.Booking]) -> Timeline:
         """Return the timeline without some of its bookings."""
+        removed = list(removed)
+        if not removed:
+            return self
         draft = Draft.of(self)
         draft.put((), removed)
         return draft.timeline()

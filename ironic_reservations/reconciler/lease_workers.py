@@ -61,7 +61,7 @@ class LeaseWorkers:
         # The number of unexpected failures for each lease.
         self._failed: collections.Counter[str] = collections.Counter()
         self._extended_at = engine.timer()
-        self._queue: queue.SimpleQueue[lease_claims.Task | None] = (
+        self._queue: queue.SimpleQueue[lease_claims.ClaimedLease | None] = (
             queue.SimpleQueue())
         self._workers: list[threading.Thread] = []
         self._short = short.ShortLeases(self._engine)
@@ -103,10 +103,10 @@ class LeaseWorkers:
         """
         self._release()
         self._short.wake()
-        tasks = self._take(limit)
-        for task in tasks:
-            self._work(task)
-        return len(tasks)
+        claimed = self._take(limit)
+        for each in claimed:
+            self._work(each)
+        return len(claimed)
 
     def _fill(self) -> None:
         """Claim leases, if there is room in the queue.
@@ -118,9 +118,9 @@ class LeaseWorkers:
         room = 2 * workers - len(self._held)
         if room < workers:
             return
-        tasks = self._take(room)
-        for task in tasks:
-            self._queue.put(task)
+        claimed = self._take(room)
+        for each in claimed:
+            self._queue.put(each)
         if self._stopping.is_set():
             # stop() may have timed out, so the workers may be gone.
             self._drop_queued()
@@ -131,45 +131,45 @@ class LeaseWorkers:
                 name=f'ironic-reservations-lease-{len(self._workers)}')
             self._workers.append(worker)
             worker.start()
-        if tasks and 2 * workers - len(self._held) >= workers:
+        if claimed and 2 * workers - len(self._held) >= workers:
             self.loop.wake()
 
     def _serve(self) -> None:
-        while (task := self._queue.get()) is not None:
+        while (each := self._queue.get()) is not None:
             if self._stopping.is_set():
-                self._postpone([task.claim])
+                self._postpone([each.claim])
                 self._release(at_once=True)
             else:
-                self._work(task)
+                self._work(each)
                 self.loop.wake()
 
-    def _take(self, limit: int) -> list[lease_claims.Task]:
+    def _take(self, limit: int) -> list[lease_claims.ClaimedLease]:
         begun = self._engine.timer()
         ids = lease_claims.read_due(self._engine, limit)
         if not ids:
             return []
         token = f'{self._owner}:{next(self._batches)}'
         try:
-            tasks = lease_claims.take(self._engine, ids, token)
+            claimed = lease_claims.take(self._engine, ids, token)
         except unfinished.FAILURES:
             self._postpone(lease_claims.Taken(each, token) for each in ids)
             raise
         with self._lock:
             self._held.update(dict.fromkeys(
-                (task.claim for task in tasks), self._certain(begun)))
-        return tasks
+                (each.claim for each in claimed), self._certain(begun)))
+        return claimed
 
     def _certain(self, begun: float) -> float:
         """Return the time until which a claim is certainly held."""
         return begun + claim_module.certain(
             self._engine.conf.leases.claim_ttl)
 
-    def _work(self, task: lease_claims.Task) -> None:
-        claim = task.claim
+    def _work(self, each: lease_claims.ClaimedLease) -> None:
+        claim = each.claim
         try:
             lease_sync.sync(self._engine, claim,
                             functools.partial(self._holds, claim),
-                            task.lease)
+                            each.lease)
         except unfinished.FAILURES as exc:
             LOG.warning('Work on the lease %s is postponed: %s',
                         claim.id, exc)
@@ -234,11 +234,11 @@ class LeaseWorkers:
         ends = 0
         with contextlib.suppress(queue.Empty):
             while True:
-                task = self._queue.get_nowait()
-                if task is None:
+                each = self._queue.get_nowait()
+                if each is None:
                     ends += 1
                 else:
-                    self._postpone([task.claim])
+                    self._postpone([each.claim])
         # Each of these marks ends one worker that has not ended yet.
         for _ in range(ends):
             self._queue.put(None)

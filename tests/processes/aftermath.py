@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Sequence
 import datetime
 import threading
@@ -46,9 +47,10 @@ _PAUSE = 1.0
 #: How many nodes are deployed in their windows.
 _DEPLOYED = 3
 #: For how long, in seconds, one looks on at how leases start in quiet.
-_LOOKS_ON = 85.0
-#: In how many seconds at most the leases start that are waited for.
-_STARTING = 65.0
+_LOOKS_ON = 95.0
+#: In how many seconds at most the leases start that are waited for: starts
+#: that are promised are whole minutes.
+_STARTING = 75.0
 #: How many it takes to get into the way of one another.
 _HOLDERS = 2
 #: For how long, in seconds, a write stands still, less than its time limit;
@@ -63,7 +65,8 @@ class Aftermath:
 
     :param within: how long, in seconds, it may take until there is quiet, or
         less is left.
-    :param first: whether it ends where there is none.
+    :param found: whether the one finding that is looked for is there, so that
+        the rest can be left out; none where all are looked for.
     :param looks_on: whether one looks on when there is quiet, while promises
         go on.
     :param holders: who wait for a node where one looks on, and who have one
@@ -72,13 +75,14 @@ class Aftermath:
 
     def __init__(self, over_there: cloud.Cloud, operator: exchange.Asker,
                  written: journal.Journal, within: float = WITHIN,
-                 first: bool = False, looks_on: bool = False,
+                 found: Callable[[], bool] | None = None,
+                 looks_on: bool = False,
                  holders: Sequence[tenants.Tenant] = ()) -> None:
         self._cloud = over_there
         self._operator = operator
         self._written = written
         self._within = within
-        self._first = first
+        self._found = found
         self._looks_on = looks_on
         self._holders = holders
         self._database = over_there.tables()
@@ -87,20 +91,26 @@ class Aftermath:
         """Wait for quiet twice: while promises go on, and without any."""
         self._operator.ask('audit', 'GET', '/v1/leases?limit=1000')
         left = self._wait('the last fault', quiet.unsettled)
-        if not left and self._looks_on:
-            any(holder.wait_for_a_node() for holder in self._holders)
-            self._look_on()
-            self._deploy_in_windows()
-            self._line_up()
-            self._stand_still()
-        if not left:
-            self._have_each(tenants.Tenant.change_a_node)
-        if not (left and self._first):
-            self._wait('the end of all promises', quiet.left_over,
-                       self._end_all)
+        if left and self._found is not None:
+            return
+        for step in () if left else self._steps():
+            step()
+            if self._found is not None and self._found():
+                return
+        self._wait('the end of all promises', quiet.left_over, self._end_all)
+
+    def _steps(self) -> Iterator[Callable[[], None]]:
+        """Return all that is tried while promises go on, in its order."""
+        if self._looks_on:
+            yield self._look_on
+            yield self._deploy_in_windows
+            yield self._line_up
+            yield self._stand_still
+        yield self._change_nodes
 
     def _look_on(self) -> None:
         """Look at all leases for as long as some are to start soon."""
+        any(holder.wait_for_a_node(_STARTING) for holder in self._holders)
         began = journal.now()
         due = (datetime.datetime.now(datetime.UTC) + datetime.timedelta(
             seconds=_STARTING)).replace(tzinfo=None).isoformat()
@@ -163,6 +173,9 @@ class Aftermath:
         before.watch(path, _PAUSE)
         before.end([path])
         behind.end(made)
+
+    def _change_nodes(self) -> None:
+        self._have_each(tenants.Tenant.change_a_node)
 
     def _disarm(self) -> None:
         for proxy in self._cloud.proxies.values():

@@ -25,6 +25,7 @@ from collections.abc import Mapping
 import contextlib
 import dataclasses
 import datetime
+import functools
 import json
 import pathlib
 import random
@@ -288,9 +289,11 @@ def run(options: Options, folder: pathlib.Path) -> Report:
                 mix) for person in people.ALL_TENANTS
                 if person.project not in owners][:_HOLDERS] if (
                     mix.lives.get('act')) else []
-            aftermath.Aftermath(there, operator, written,
-                                options.within, options.first is not None,
-                                options.seconds >= _LONG, holders).run()
+            aftermath.Aftermath(
+                there, operator, written, options.within,
+                functools.partial(_found, options.first, folder)
+                if options.first else None,
+                options.seconds >= _LONG, holders).run()
         lasted = time.monotonic() - began
     # NOTE: nobody writes to a file that is closed, or that is another by then.
     for thread in crowd:
@@ -322,10 +325,14 @@ def _rages(options: Options, folder: pathlib.Path, seconds: float) -> bool:
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         time.sleep(min(left, _LOOK_EVERY))
-        if options.first and any(each.rule == options.first for each
-                                 in findings.judge(_read(folder))):
+        if options.first and _found(options.first, folder):
             return True
     return False
+
+
+def _found(rule: str, folder: pathlib.Path) -> bool:
+    """Return whether there is a finding of this rule by now."""
+    return any(each.rule == rule for each in findings.judge(_read(folder)))
 
 
 def _so_far(folder: pathlib.Path) -> int:

@@ -398,21 +398,27 @@ class Tenant:
             _, reservation, node = had
             acting.Holder(self._asker, node, reservation, self._owns).act()
 
-    def wait_for_a_node(self) -> bool:
+    def wait_for_a_node(self, within: float) -> bool:
         """Ask for two leases of one node, the second after the first.
 
         The second lasts for longer than it may be late; a node that another
-        one has is passed over.
+        lease has for longer is passed over.
 
+        :param within: in how many seconds the second starts at the latest.
         :returns: whether it has both.
         """
         for node in self._choice.sample(list(self._nodes), _NODES_TRIED):
-            start = datetime.datetime.now(datetime.UTC) + datetime.timedelta(
-                seconds=_SOON)
-            if all(self._insist('lease', 'POST', '/v1/leases', self._lasting(
+            now = datetime.datetime.now(datetime.UTC)
+            start = now + datetime.timedelta(seconds=_SOON)
+            had = [lease for lease in (self._insist(
+                'lease', 'POST', '/v1/leases', self._lasting(
                     start, _this(node), seconds, on_refusal='queue'), 'lease',
-                    self._asker.uuid()) for seconds in (2 * _SOON, _LONG)):
+                self._asker.uuid()) for seconds in (2 * _SOON, _LONG))
+                if lease is not None]
+            if len(had) == 2 and had[1]['promised_start'] <= _date(
+                    now + datetime.timedelta(seconds=within)):
                 return True
+            self.end([f'/v1/leases/{lease["id"]}' for lease in had])
         return False
 
     def _have_a_node(self, end: datetime.datetime,

@@ -36,7 +36,6 @@ from ironic_reservations.db import handovers as db_handovers
 from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import change
-from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
@@ -144,8 +143,7 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
                 db_handovers.insert(connection, after)
         # NOTE: of an act and an end at the same moment, one comes first.
         return change.Planned(after, change.Change(
-            now, difference.Difference(nodes), statements=[write_rows],
-            opaque=True))
+            now, nodes, statements=[write_rows], opaque=True))
     return change.carry_out(engine, plan)
 
 

@@ -42,7 +42,6 @@ from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import change
-from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
@@ -494,8 +493,8 @@ def settle_lost(engine: Engine,
             del left[uuid]
         if not left:
             return change.Planned(None)
-        closing = change.Change(now, difference.Difference(
-            seen.of_nodes([*known.values()])), opaque=True)
+        closing = change.Change(now, seen.of_nodes([*known.values()]),
+                                opaque=True)
         closing.first.append(delete)
         closing.statements.append(functools.partial(
             db_nodes.update_facts, nodes=[
@@ -541,7 +540,7 @@ def _close(engine: Engine, admitted: InFlightRequest, succeeded: bool,
         if known is None:
             return change.Planned(not gone)
         closing = change.Change(
-            now, difference.Difference(seen.of_nodes([known])), opaque=True)
+            now, seen.of_nodes([known]), opaque=True)
         mark_stale = functools.partial(
             db_nodes.mark_stale, uuid=admitted.node_uuid, now=now)
         if gone:

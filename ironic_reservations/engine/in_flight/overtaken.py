@@ -34,7 +34,6 @@ from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import change
-from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.in_flight import admission
@@ -180,7 +179,7 @@ def _plan(engine: Engine, admitted: admission.InFlightRequest,
     if holder is None:
         return change.Planned(None)
     now = engine.clock()
-    there = difference.Difference(seen.of_nodes([holder.node]))
+    there = seen.of_nodes([holder.node])
     held = holder.view.reservation
     if not holder.others(admitted):
         return change.Planned(None, None if held is None else change.Change(

@@ -35,7 +35,7 @@ Taken = claimed_rows.Taken
 
 
 @dataclasses.dataclass(frozen=True)
-class Task:
+class ClaimedLease:
     """A claim, and the lease as it was when it was claimed.
 
     :ivar lease: the lease; ``None`` if it is gone.
@@ -55,7 +55,7 @@ def read_due(engine: Engine, limit: int) -> list[str]:
 
 
 def take(engine: Engine, lease_ids: Collection[str],
-         token: str) -> list[Task]:
+         token: str) -> list[ClaimedLease]:
     """Claim leases, except those not due or already claimed.
 
     :param token: a name that no other claims ever have.
@@ -84,7 +84,7 @@ def take(engine: Engine, lease_ids: Collection[str],
                 LOG.exception('The lease %s cannot be read, and is tried '
                               'again when its claim ends', ident)
                 claims = [claim for claim in claims if claim.id != ident]
-    return [Task(claim, read.get(claim.id)) for claim in claims]
+    return [ClaimedLease(claim, read.get(claim.id)) for claim in claims]
 
 
 def _read(engine: Engine,

@@ -27,7 +27,6 @@ from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import change
-from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import feature
 from ironic_reservations.engine import seen
@@ -277,9 +276,8 @@ class Context:
         :raises Conflict: the lease or one of its nodes has changed.
         """
         step = change.Change(
-            now, difference.Difference(nodes),
-            [change.Write(before, after, change.Cause.STEP, self.due_at,
-                          reason)], **more)
+            now, nodes, [change.Write(before, after, change.Cause.STEP,
+                                      self.due_at, reason)], **more)
         if not change.carry_out_once(self.engine, step, self.memory):
             raise db_connection.Conflict(
                 'the lease, or one of its nodes, has changed meanwhile')

@@ -40,14 +40,9 @@ from ironic_reservations.model import node_condition
 LOG = log.getLogger(__name__)
 
 _DELETING = leases.LeaseStatus.DELETING
-_CHANGES = {lease_cycle.Act.UNDEPLOY: in_flight.Act.UNDEPLOY,
-            lease_cycle.Act.ABORT: in_flight.Act.ABORT,
-            lease_cycle.Act.CLEAR: in_flight.Act.CLEAR_INSTANCE,
-            lease_cycle.Act.MANAGE: in_flight.Act.MANAGE,
-            lease_cycle.Act.PROVIDE: in_flight.Act.PROVIDE}
 #: The acts after which the next one can follow at once.
-_AGAIN = (lease_cycle.Act.CLEAR, lease_cycle.Act.MANAGE,
-          lease_cycle.Act.PROVIDE, lease_cycle.Act.AGAIN)
+_AGAIN = (in_flight.Act.CLEAR_INSTANCE, in_flight.Act.MANAGE,
+          in_flight.Act.PROVIDE, lease_cycle.NoAct.AGAIN)
 
 
 def notify_before_end(context: lease_context.Context,
@@ -257,7 +252,7 @@ def _reclaim(context: lease_context.Context, booking: leases.NodeBooking,
     found.wait(view.until)
     if kept is not None:
         found.poll(node, uuid, kept)
-    elif view.act is lease_cycle.Act.RELEASE:
+    elif view.act is lease_cycle.NoAct.RELEASE:
         found.gone.append(booking)
         if node is not None:
             found.free.append(node)
@@ -270,8 +265,8 @@ def _reclaim(context: lease_context.Context, booking: leases.NodeBooking,
     if view.why:
         found.polled |= node is None or node_condition.idle(node)
         found.waits.append(lease_context.about(node, uuid, view.why))
-    if view.act in _CHANGES:
-        context.change(booking, _CHANGES[view.act])
+    if isinstance(view.act, in_flight.Act):
+        context.change(booking, view.act)
     found.again |= view.act in _AGAIN
 
 

@@ -84,17 +84,17 @@ def next_step(context: lease_context.Context, booking: leases.NodeBooking,
     """
     if handover.settles_at > context.engine.clock():
         return handover_steps.Next(
-            lease_cycle.Act.WAIT, 'may still be changed by a request of its '
+            lease_cycle.NoAct.WAIT, 'may still be changed by a request of its '
             'holder that is under way', until=handover.settles_at)
     if not handover.settled:
         return handover_steps.Next(
-            lease_cycle.Act.WAIT, 'may still be changed by a request of its '
+            lease_cycle.NoAct.WAIT, 'may still be changed by a request of its '
             'holder that got no answer', until=acted.ask(
                 context.engine, context.ironic, handover))
     now = context.ironic.document(booking.node_uuid,
                                   handovers.parts_of(handover.acts))
     if now is None:
-        return handover_steps.Next(lease_cycle.Act.RELEASE)
+        return handover_steps.Next(lease_cycle.NoAct.RELEASE)
     step = handover_steps.next_step(view, node, handover, now)
     if step.corrections:
         try:

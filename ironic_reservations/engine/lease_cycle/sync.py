@@ -90,14 +90,14 @@ def _write_lessee(context: lease_context.Context,
     mirror.refresh_node(context.engine, booking.node_uuid)
 
 
-_STEPS: dict[lease_cycle.Task, Callable[
+_STEPS: dict[lease_cycle.Step, Callable[
     [lease_context.Context, leases.Lease], lease_context.Outcome]] = {
-        lease_cycle.Task.START: lease_start.start,
-        lease_cycle.Task.BEFORE_END: lease_end.notify_before_end,
-        lease_cycle.Task.CLOSE: lease_end.close,
-        lease_cycle.Task.TAKE_BACK: lease_end.reclaim,
-        lease_cycle.Task.FINISH: lease_end.finish,
-        lease_cycle.Task.KEEP: _keep_lessee}
+        lease_cycle.Step.START: lease_start.start,
+        lease_cycle.Step.BEFORE_END: lease_end.notify_before_end,
+        lease_cycle.Step.CLOSE: lease_end.close,
+        lease_cycle.Step.TAKE_BACK: lease_end.reclaim,
+        lease_cycle.Step.FINISH: lease_end.finish,
+        lease_cycle.Step.KEEP: _keep_lessee}
 
 
 def sync(engine: Engine, claim: db_lease_work.Claim,
@@ -142,8 +142,8 @@ def _round(context: lease_context.Context,
     """Take steps until one changes the lease."""
     found = lease_context.Outcome()
     steps = [(each.value, _STEPS[each]) for each in (
-        *lease_cycle.tasks(lease, context.engine.clock()),
-        lease_cycle.Task.KEEP)]
+        *lease_cycle.steps(lease, context.engine.clock()),
+        lease_cycle.Step.KEEP)]
     for name, step in (*steps, *((type(each).__name__, each.watch)
                                  for each in context.engine.features)):
         try:

@@ -197,27 +197,15 @@ class _Request:
         engine, changes, allowed = self._engine, self._changes, self._allowed
         project = ceiling.of_project(engine, allowed, before.project_id,
                                        now, before.id)
-        compared = self._ladder.is_compared()
         window = _window(after, changes, allowed, now)
-        first, last = (after.start, after.start) if window is None else (
-            window.first, window.last)
-
-        def plan(terms: ladder.Terms
-                 ) -> lease_replan.Replanned | errors.LeaseRefused:
-            try:
-                return lease_replan.replan(
-                    engine, before, after, changes, now, project,
-                    compared or terms.others is not None, allowed, window,
-                    terms.others)
-            except errors.LeaseRefused as exc:
-                return exc
-        replanned = self._ladder.climb(
-            plan, lambda found: isinstance(found, lease_replan.Replanned),
-            lambda _: ladder.Asked(
-                now, allowed, first, last, last + (after.end - after.start),
-                lease_id=before.id))
-        if isinstance(replanned, errors.LeaseRefused):
-            raise replanned
+        first, last = window or (after.start, after.start)
+        replanned = lease_replan.climb(
+            engine, self._ladder, before, after, changes, project,
+            ladder.Asked(now, allowed, first, last,
+                         last + (after.end - after.start),
+                         is_open=window is not None, lease_id=before.id))
+        if isinstance(replanned, lease_replan.Refused):
+            raise replanned.error()
         if replanned.slid:
             slid = change_module.slid(replanned.slid)
             project = ceiling.of_project(
@@ -233,8 +221,8 @@ class _Request:
 
 def _window(lease: leases.Lease, changes: leases.LeaseChange,
             allowed: limits.Limits, now: datetime.datetime
-            ) -> lease_replan.Window | None:
-    """Return the range of starts of a lease; ``None`` with fixed dates."""
+            ) -> tuple[datetime.datetime, datetime.datetime] | None:
+    """Return the first and the last start; ``None`` with fixed dates."""
     between = lease.between
     if between is None or changes.opened is None and (
             between.fix_at is None or between.fix_at <= now):
@@ -252,7 +240,7 @@ def _window(lease: leases.Lease, changes: leases.LeaseChange,
         # The operator has lowered the limit since. It stays where it
         # is, and does not move to where it would not be allowed either.
         return None
-    return lease_replan.Window(first, max(first, latest - length), until)
+    return first, max(first, latest - length)
 
 
 def _keeps_hosts(before: leases.Lease, after: leases.Lease,

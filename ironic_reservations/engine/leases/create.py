@@ -25,19 +25,17 @@ from ironic_reservations.db import generations as db_generations
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import change
-from ironic_reservations.engine import difference
 from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine.leases import admission
-from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import flavors as lease_flavors
 from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import offers as lease_offers
+from ironic_reservations.engine.leases import refusal_messages
 from ironic_reservations.engine.leases import rehearsal as lease_rehearsal
+from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.model import leases
 from ironic_reservations.model import limits
-from ironic_reservations.planner import plans
 
 #: A lease, and the change that was planned.
 _Made = tuple[leases.Lease, change.Change | None]
@@ -127,9 +125,8 @@ class _Request:
                 'The lease has no reservations. Send at least one.')
         for requested in request.reservations:
             request_checks.check_amounts(requested)
-        self._requirements = [*map(request_checks.requirement_of,
-                                   request.reservations)]
-        request_checks.check_comparisons(self._requirements)
+        request_checks.check_comparisons(map(request_checks.requirement_of,
+                                             request.reservations))
         self.rename()
 
     def rename(self) -> None:
@@ -140,7 +137,7 @@ class _Request:
 
     def plan(self) -> change.Planned[_Made]:
         """Plan the lease, and the moves of bookings that make room for it."""
-        engine, request = self._engine, self._request
+        engine = self._engine
         now = engine.clock()
         self._known = earlier.Earlier()
         self._known = _known(engine, self._key)
@@ -149,28 +146,17 @@ class _Request:
             if served is None:
                 raise db_connection.Conflict('the lease has been deleted')
             return change.Planned((served, None))
-        starts = admission.starts_of(request, self._allowed, now)
-        project = self._check(starts, now)
-        snapshot = engine.snapshot(now, self._requirements,
-                                   self._ladder.is_compared())
-        search = admission.Admission(
-            engine, starts, self._allowed, self._ids, self._requirements,
-            snapshot, project, self._outrun)
-        room = self._ladder.climb(
-            search.plan, lambda found: isinstance(found, ladder.Room),
-            lambda _: ladder.Asked(now, self._allowed, starts.first,
-                                   starts.last, starts.at(starts.last).end,
-                                   request.queue))
-        if isinstance(room, plans.Refusal):
-            raise search.refusal(room)
-        lease = self._lease(starts, room, search.start_in(room), now)
-        changes = difference.compare(room.snapshot, room.plan.draft,
-                                     ladder.names(room.writes))
-        self._outrun.update(changes.seen.generations)
-        making = change.Change(
-            now, changes, [change.Write(None, lease), *room.writes],
-            room.snapshot, lease.id, [self._allowed, self._known])
-        making.wrong_from(*request_checks.begun_from(lease, now))
+        request, asked = self._at_first(now)
+        terms = self._terms(request, asked)
+        planned = lease_replan.climb(
+            engine, self._ladder, None, terms, leases.LeaseChange(),
+            self._checked(request, asked), asked, self._outrun)
+        if isinstance(planned, lease_replan.Refused):
+            raise self._refusal(planned, request)
+        lease = self._lease(planned.lease, asked)
+        self._outrun.update(planned.difference.seen.generations)
+        making = lease_replan.change_of(None, lease, planned, now)
+        making.given = [self._allowed, self._known]
         return change.Planned((lease, making), making)
 
     def check_unserved(self, refusal: errors.ReservationError) -> None:
@@ -180,10 +166,10 @@ class _Request:
     def offers_within_limits(self) -> list[dict[str, Any]]:
         """Return offers like the request that exceed no limit."""
         now = self._engine.clock()
-        starts = admission.starts_of(self._request, self._allowed, now)
+        first, asked = self._at_first(now)
         made = []
-        for kind, request in self._project(now).alternatives(
-                starts.at(starts.first), starts.first):
+        for kind, request in self._project(now).alternatives(first,
+                                                             asked.first):
             # The enforcement service decides on the request itself, and
             # not on each offer.
             try:
@@ -194,64 +180,113 @@ class _Request:
             made.append(lease_offers.within_limits(kind, now, request))
         return made
 
-    def _check(self, starts: admission.Starts,
-               now: datetime.datetime) -> ceiling.Ceiling:
-        """Check dates and limits; return the usage of the project."""
-        request, first = self._request, starts.first
-        asked = starts.at(first)
-        request_checks.check_window(self._allowed, first, asked.end, now)
-        request_checks.before_end(self._engine.conf, first, asked.end,
-                                  request.before_end)
-        project = self._project(now)
-        project.check_one_more()
-        if request.flexible is None:
-            project.maximums(request.reservations, first, asked.end)
+    def _at_first(self, now: datetime.datetime
+                  ) -> tuple[leases.LeaseRequest, ladder.Asked]:
+        """Return the request with its first start, and all of its starts.
+
+        :raises InvalidValue: the start has passed.
+        """
+        request, flexible = self._request, self._request.flexible
+        if flexible is None:
+            first = last = request_checks.start(request.start, now)
+            if request.lasts is not None:
+                request = dataclasses.replace(
+                    request, end=first + request.lasts, lasts=None)
         else:
-            request_checks.check_flexible(request.flexible, first)
+            first = max(request.start or now, now)
+            # No lease may end beyond the horizon.
+            horizon = request_checks.latest_end(self._allowed, now)
+            last = max(first, min(filter(None, (flexible.latest, horizon)))
+                       - flexible.duration)
+            request = dataclasses.replace(
+                request, start=first, end=first + flexible.duration,
+                flexible=None)
+        return request, ladder.Asked(
+            now, self._allowed, first, last, last + (request.end - first),
+            is_open=first != last, may_wait=request.queue)
+
+    def _checked(self, request: leases.LeaseRequest,
+                 asked: ladder.Asked) -> ceiling.Ceiling:
+        """Check the limits of the project, and return its usage.
+
+        :param request: with its first start.
+        :raises LeaseLimit: the project may not have the lease.
+        """
+        project = self._project(asked.now)
+        project.check_one_more()
+        if self._request.flexible is not None:
+            request_checks.check_flexible(self._request.flexible, asked.first)
+        if not asked.is_open:
+            project.check_request(request)
         return project
 
     def _project(self, now: datetime.datetime) -> ceiling.Ceiling:
         return ceiling.of_project(self._engine, self._allowed,
                                   self._request.project_id, now)
 
-    def _lease(self, starts: admission.Starts, room: ladder.Room,
-               start: datetime.datetime, now: datetime.datetime
-               ) -> leases.Lease:
-        request, flexible = starts.at(start), self._request.flexible
-        told = request_checks.before_end(self._engine.conf, start, request.end,
-                                         request.before_end)
-        reservations = tuple(
-            _reservation(
-                each, requested, now,
-                lease_demands.granted_rows(room.snapshot, each, granted,
-                                           request.project_id))
-            for each, requested, granted in zip(
-                self._ids, request.reservations, room.plan.granted,
-                strict=True))
-        times = ((leases.EventType.START, start),
-                 (leases.EventType.BEFORE_END, told),
-                 (leases.EventType.END, request.end))
-        lease = leases.Lease(
-            id=self._lease_id, name=request.name, start=start, end=request.end,
-            status=leases.LeaseStatus.PENDING, created_at=now,
-            before_end=told, updated_at=now, project_id=request.project_id,
-            user_id=request.user_id, reservations=reservations,
-            events=tuple(leases.Event(
+    def _refusal(self, planned: lease_replan.Refused,
+                 request: leases.LeaseRequest) -> errors.LeaseRefused:
+        """Return the error for a request for which there is no room.
+
+        :param request: with its first start.
+        """
+        asked, attempt = planned.attempt.asked, planned.attempt
+        refusal = refusal_messages.refusal(
+            attempt.snapshot, request, planned.demands, planned.refusal,
+            request_checks.latest_end(self._allowed, asked.now),
+            attempt.project)
+        if not asked.is_open:
+            return refusal
+        return errors.LeaseRefused(refusal_messages.no_start(
+            asked.first, asked.last, str(refusal)), **refusal.details)
+
+    def _terms(self, request: leases.LeaseRequest,
+               asked: ladder.Asked) -> leases.Lease:
+        """Return the lease at its first start, without bookings.
+
+        :raises InvalidValue: its dates make no sense.
+        :raises LeaseLimit: it is too long, or too far in the future.
+        """
+        now = asked.now
+        request_checks.check_window(self._allowed, asked.first, request.end,
+                                    now)
+        return leases.Lease(
+            id=self._lease_id, name=request.name, start=asked.first,
+            end=request.end, status=leases.LeaseStatus.PENDING, created_at=now,
+            before_end=request_checks.before_end(
+                self._engine.conf, asked.first, request.end,
+                request.before_end),
+            updated_at=now, project_id=request.project_id,
+            user_id=request.user_id, reservations=tuple(
+                _reservation(each, requested, now) for each, requested
+                in zip(self._ids, request.reservations, strict=True)),
+            generation=db_generations.fresh())
+
+    def _lease(self, lease: leases.Lease,
+               asked: ladder.Asked) -> leases.Lease:
+        """Return a planned lease with its events and its dates."""
+        request, now = self._request, asked.now
+        times = ((leases.EventType.START, lease.start),
+                 (leases.EventType.BEFORE_END, lease.before_end),
+                 (leases.EventType.END, lease.end))
+        lease = dataclasses.replace(
+            lease, events=tuple(leases.Event(
                 str(uuid_module.uuid4()), kind, time,
-                leases.EventStatus.UNDONE, now) for kind, time in times),
-            generation=db_generations.fresh(),
-            between=None if flexible is None else request_checks.between(
-                self._engine.conf, self._request.start or start, flexible
-            ).fixed_for(start, now),
-            queued=starts.queued(start))
+                leases.EventStatus.UNDONE, now)
+                for kind, time in times if time is not None),
+            between=None if request.flexible is None
+            else request_checks.between(
+                self._engine.conf, request.start or lease.start,
+                request.flexible).fixed_for(lease.start, now),
+            queued=leases.Queued(asked.first, lease.start, request.priority)
+            if request.queue and lease.start > asked.first else None)
         return lease if self._engine.nova is None else (
             leases.with_flavors(lease))
 
 
 def _reservation(
         ident: str, requested: leases.LeaseReservationRequest,
-        now: datetime.datetime, booked: tuple[leases.NodeBooking,
-                                              ...]) -> leases.LeaseReservation:
+        now: datetime.datetime) -> leases.LeaseReservation:
     resource_id = str(uuid_module.uuid4())
     return leases.LeaseReservation(
         id=ident,
@@ -264,7 +299,6 @@ def _reservation(
         hypervisor_properties=requested.hypervisor_properties,
         resource_properties=requested.resource_properties,
         before_end=requested.before_end,
-        bookings=booked,
         instances=None if requested.instances is None else
         (requested.instances.reserved(resource_id, ident, requested.most)))
 

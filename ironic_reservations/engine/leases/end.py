@@ -22,7 +22,6 @@ from ironic_reservations import errors
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.engine import change
-from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.model import leases
@@ -82,8 +81,7 @@ class _Ending:
             self._offered or lease.start <= now))
         self._tried = True
         ending = change.Change(
-            now, difference.Difference(found.nodes.only(
-                {row.node_uuid for row in lease.bookings})),
+            now, found.nodes.only({row.node_uuid for row in lease.bookings}),
             [change.Write(lease, None if at_once else dataclasses.replace(
                 leases.ending(lease, now), updated_at=now,
                 status=leases.LeaseStatus.DELETING),

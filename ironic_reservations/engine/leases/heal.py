@@ -18,7 +18,6 @@ from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Sequence
 from collections.abc import Set
-import dataclasses
 
 from ironic_reservations import errors
 from ironic_reservations.db import lease_flags as db_lease_flags
@@ -169,9 +168,8 @@ def _rehouse(engine: Engine, snapshot: snapshots.Snapshot,
     nodes = seen.Seen(dict(
         snapshot.generation(snapshot.number_of(row))
         for row in moved)).also(difference.seen)
-    rehousing = change.Change(
-        snapshot.now, dataclasses.replace(difference, seen=nodes),
-        snapshot=snapshot)
+    rehousing = change.Change(snapshot.now, nodes, snapshot=snapshot,
+                              homes=difference.homes)
     if moved:
         rehousing.events = [change.Rehoused(frozenset(
             row.reservation_id for row in moved))]

@@ -24,7 +24,6 @@ A dry run climbs the same ladder; only the commit is left out.
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -33,20 +32,16 @@ from typing import Protocol
 from typing import TypeVar
 
 from ironic_reservations.db import connection as db_connection
-from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import heal
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.model import limits
 from ironic_reservations.model import requirements
-from ironic_reservations.planner import allowance
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_states
-from ironic_reservations.planner import offers
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import timeline
 
@@ -54,20 +49,24 @@ _T = TypeVar('_T')
 
 #: Starts in whole minutes are preferred.
 GRAIN = 60 * instants.SECOND
+#: A lease as limits count it, and as it was read.
+Own = tuple[leases.Lease, leases.Lease]
 #: How far ahead a later start is searched if the operator sets no horizon.
 _AHEAD = datetime.timedelta(days=366)
 
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """A refused request, as the rungs of features need it.
+    """A request, as the planner and the rungs of features need it.
 
+    :ivar now: the time of the plan.
     :ivar allowed: the limits of the caller.
     :ivar first: its earliest start.
     :ivar last: its latest start.
     :ivar until: its latest end.
+    :ivar is_open: whether its dates are open.
     :ivar may_wait: whether it accepts a later start.
-    :ivar lease_id: the lease that is changed, if any.
+    :ivar lease_id: the lease that is made or changed, if any.
     """
 
     now: datetime.datetime
@@ -75,37 +74,9 @@ class Asked:
     first: datetime.datetime
     last: datetime.datetime
     until: datetime.datetime
+    is_open: bool = False
     may_wait: bool = False
     lease_id: str | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class RoomRequest:
-    """A request for which other leases may get other dates.
-
-    :ivar project_id: the project of the caller.
-    :ivar allowed: the limits of the caller.
-    :ivar latest: its latest start; ``None`` if its start is fixed.
-    :ivar held: returns the bookings of the request for a start, for the limits
-        of its project.
-    :ivar permits: returns whether the limits of its project allow a start,
-        given the other holdings at that time.
-    :ivar lease_id: the lease that is changed; ``None`` if the request is for
-        a new one, or for no lease.
-    :ivar leaving: the lease reservations of others that need other hosts, by
-        the demand for another host.  The demand is not needed if the lease
-        gets other dates.
-    """
-
-    project_id: str | None
-    allowed: limits.Limits
-    latest: int | None = None
-    held: Callable[[int], list[allowance.Held]] = lambda start: []
-    permits: Callable[[ceiling.Ceiling, int], bool] = (
-        lambda project, start: True)
-    lease_id: str | None = None
-    leaving: Mapping[bookings.Demand, str] = dataclasses.field(
-        default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,7 +88,6 @@ class Room:
     :ivar writes: the leases that get other dates.
     """
 
-    snapshot: snapshots.Snapshot
     start: int
     plan: plans.Plan
     writes: Sequence[change.Write[leases.Lease]] = ()
@@ -132,11 +102,16 @@ class Others(Protocol):
 
     def find_room(self, snapshot: snapshots.Snapshot, free: timeline.Timeline,
                   demands: Sequence[bookings.Demand],
-                  asked: RoomRequest) -> Room | bool:
+                  own: Own | None, leaving: Mapping[bookings.Demand, str]
+                  ) -> Room | bool:
         """Plan a request, with other dates for these leases.
 
         :param free: the timeline without the bookings that the demands
             replace.
+        :param own: the lease that the request is for, if any.
+        :param leaving: the lease reservations of others that need other hosts,
+            by the demand for another host. The demand is not needed if the
+            lease gets other dates.
         :returns: a plan; or, without one, whether it is proved that there is
             no plan.
         :raises Conflict: a lease has changed since it was read.
@@ -178,18 +153,20 @@ class Ladder:
         self._tried = True
         return self
 
-    def climb(self, plan: Callable[[Terms], _T], served: Callable[[_T], bool],
+    def climb(self, plan: Callable[[Terms, _T | None], _T],
+              served: Callable[[_T], bool],
               asked: Callable[[_T], Asked]) -> _T:
         """Plan a request on each rung until it is served.
 
-        :param plan: plans it with the terms of a rung.
+        :param plan: plans it with the terms of a rung, given the plan of the
+            rung before, if any.
         :param served: returns whether a plan serves the request.
         :param asked: returns the request, given the plan without other terms.
         :returns: the last plan.
         :raises Conflict: other bookings have moved, so the request has to be
             planned again.
         """
-        found = plan(Terms())
+        found = plan(Terms(), None)
         if served(found):
             return found
         if not self._healed:
@@ -200,25 +177,10 @@ class Ladder:
         request = asked(found)
         for feature in self._engine.features:
             for terms in feature.rungs(self._engine, request):
-                found = plan(terms)
+                found = plan(terms, found)
                 if served(found):
                     return found
         return found
-
-
-def earliest(free: timeline.Timeline, demands: Sequence[bookings.Demand],
-             latest_end: datetime.datetime,
-             permits: Callable[[datetime.datetime], bool],
-             opens: Collection[int]) -> datetime.datetime | None:
-    """Return the earliest start at which all other leases keep their dates.
-
-    :param permits: whether the limits allow a start at an instant.
-    :param opens: the only instants from which they may allow more.
-    """
-    found = offers.soonest(
-        free, demands, instants.instant(latest_end), hard_requests.limits(),
-        GRAIN, lambda moved: permits(instants.moment(moved[0].start)), opens)
-    return instants.moment(found.demands[0].start) if found else None
 
 
 def search_end(end: datetime.datetime) -> datetime.datetime:

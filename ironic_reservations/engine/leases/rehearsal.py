@@ -67,7 +67,7 @@ def rehearsal(engine: Engine, lease: leases.Lease,
     :param planned: the change that was not made; ``None``: nothing changes.
     """
     return Rehearsal(lease, [] if planned is None else [
-        *slid(planned.writes), *_elsewhere(engine, planned.difference.homes)])
+        *slid(planned.writes), *_elsewhere(engine, planned.homes)])
 
 
 def slid(writes: Iterable[change.Write[Any]]) -> list[Moved]:

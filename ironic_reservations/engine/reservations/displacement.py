@@ -48,6 +48,7 @@ class Displacement:
     """A node, and the moves that make room on it.
 
     :ivar difference: the moves.
+    :ivar homeless: the bookings that lose the node without getting another.
     :ivar until: the start of the next lease on the node after the moves.
     """
 
@@ -55,12 +56,13 @@ class Displacement:
     snapshot: snapshots.Snapshot
     difference: difference_module.Difference
     until: datetime.datetime | None
+    homeless: Sequence[leases.NodeBooking] = ()
 
     @property
     def lost(self) -> frozenset[str]:
         """The lease reservations that lose a node without a replacement."""
         return frozenset(booking.reservation_id
-                         for booking in self.difference.lost)
+                         for booking in self.homeless)
 
 
 def change_with(now: datetime.datetime, rests_on: seen.Seen,
@@ -72,11 +74,11 @@ def change_with(now: datetime.datetime, rests_on: seen.Seen,
     :param more: other parts of the change.
     """
     if room is None:
-        return change.Change(now, difference_module.Difference(rests_on),
+        return change.Change(now, rests_on,
                              **more)
-    return change.Change(now, dataclasses.replace(
-        room.difference, seen=rests_on.also(room.difference.seen)),
-        snapshot=room.snapshot, **more)
+    return change.Change(
+        now, rests_on.also(room.difference.seen), snapshot=room.snapshot,
+        homes=room.difference.homes, lost=room.homeless, **more)
 
 
 def one_of(engine: Engine, nodes: Sequence[mirrored_node.Node],
@@ -162,13 +164,13 @@ def _cleared(snapshot: snapshots.Snapshot, number: int, start: int, end: int,
                                   demands, limits)
     return _made(snapshot, number, end, cleared.timeline,
                  {f'{key}/0': booking for key, booking in leaving.items()},
-                 tuple(leaving[key] for key in cleared.homeless))
+                 [leaving[key] for key in cleared.homeless])
 
 
 def _made(snapshot: snapshots.Snapshot, number: int, end: int,
           after: timeline.Timeline,
           renamed: dict[str, leases.NodeBooking] | None = None,
-          lost: tuple[leases.NodeBooking, ...] = ()) -> Displacement:
+          lost: Sequence[leases.NodeBooking] = ()) -> Displacement:
     difference = difference_module.compare(snapshot, after, renamed=renamed)
     here = seen.Seen(dict([snapshot.generation(number)]))
     # The timeline does not have the bookings of an unusable host.
@@ -179,6 +181,5 @@ def _made(snapshot: snapshots.Snapshot, number: int, end: int,
     later = min((start for start in starts if start >= end), default=None)
     return Displacement(
         snapshot.host_set.uuids[number], snapshot,
-        dataclasses.replace(difference, seen=difference.seen.also(here),
-                            lost=lost),
-        None if later is None else instants.moment(later))
+        dataclasses.replace(difference, seen=difference.seen.also(here)),
+        None if later is None else instants.moment(later), lost)

@@ -26,7 +26,6 @@ from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import reservations as db_reservations
 from ironic_reservations.engine import announce
 from ironic_reservations.engine import change
-from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import seen
 from ironic_reservations.engine.reservations import find
@@ -84,7 +83,7 @@ def _ending(held: node_reservation.Reservation, here: seen.Seen,
     :param puts_back: whether the node is put back first.
     """
     return change.Change(
-        now, difference.Difference(here),
+        now, here,
         [change.Write(held, None, cause, reason=reason),
          *([change.Write(None, _put_back(held, now),
                          change.Cause.PUT_BACK, now)] if puts_back else [])],

@@ -27,9 +27,9 @@ from ironic_reservations.features.announcements import notice_quota
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_reservation
 
-_REASONS = {change_module.Cause.SLID: announce.SLID,
-            change_module.Cause.FIXED: announce.FIXED,
-            change_module.Cause.MOVED_EARLIER: announce.MOVED_EARLIER}
+#: The causes that are also words of notifications.
+_REASONS = (change_module.Cause.SLID, change_module.Cause.FIXED,
+            change_module.Cause.MOVED_EARLIER)
 
 
 @dataclasses.dataclass
@@ -91,7 +91,7 @@ class _Part(feature.Part):
 
     def _notify_of_lost(self) -> None:
         """Notify of leases that have lost a node and get no other one."""
-        lost = {row.reservation_id for row in self.change.difference.lost}
+        lost = {row.reservation_id for row in self.change.lost}
         if lost:
             with self.engine.database.read() as connection:
                 degraded = db_leases.read_of_reservations(connection, lost)
@@ -142,7 +142,7 @@ def _reason(write: change_module.Write[leases.Lease]) -> str | None:
     if write.cause is change_module.Cause.FLAGGED:
         return (announce.DEGRADED if write.after is not None
                 and write.after.degraded else None)
-    return _REASONS.get(write.cause)
+    return write.cause.value if write.cause in _REASONS else None
 
 
 class Announcements(feature.Feature):
@@ -189,4 +189,4 @@ class Unrequested(Announcements):
 
     def is_on(self, engine: Engine) -> bool:
         """Return whether there is an audit, and no message bus."""
-        return engine.announcer.audit.wanted and not engine.announcer.sends
+        return engine.audit.wanted and not engine.announcer.sends

@@ -28,7 +28,7 @@ class Audit(feature.Feature):
 
     def is_on(self, engine: Engine) -> bool:
         """Return whether acts are recorded anywhere."""
-        return engine.announcer.audit.wanted
+        return engine.audit.wanted
 
     def audit_trail(self, conf: cfg.ConfigOpts,
                     notifier: Any) -> audit.Audit:

@@ -161,22 +161,11 @@ class Project(ceiling.Ceiling):
                 'first.', limit='max_leases_per_project', allowed=most,
                 used=self._count, asked=1)
 
-    def maximums(self, requests: Sequence[leases.LeaseReservationRequest],
-                 begin: datetime.datetime, end: datetime.datetime
-                 ) -> list[int]:
+    def check_request(self, request: leases.LeaseRequest) -> None:
         """See the base class."""
-        maximums = [requested.most for requested in requests]
         for kind in self._kinds:
-            places = self._places(kind, requests)
-            least = sum(requests[place].least for place in places)
-            self._check(kind, least, begin, end)
-            for room in self._rooms(kind, begin, end):
-                spare = room.left - least
-                for place in places:
-                    more = min(maximums[place] - requests[place].least, spare)
-                    maximums[place] = requests[place].least + more
-                    spare -= more
-        return maximums
+            self._check(kind, self._least(kind, request),
+                        request.start or self._now, request.end)
 
     def mosts_of(self, lease: leases.Lease, before: leases.Lease,
                  counts: Mapping[str, int]) -> dict[str, int]:
@@ -219,25 +208,6 @@ class Project(ceiling.Ceiling):
                     kept.add(kind.hours_option)
             self._check(kind, asked, lease.start, lease.end, kept)
 
-    def permits(self, request: leases.LeaseRequest) -> bool:
-        """See the base class."""
-        begin = request.start or self._now
-        try:
-            self.maximums(request.reservations, begin, request.end)
-        except errors.LeaseLimit:
-            return False
-        return True
-
-    def permits_lease(self, lease: leases.Lease, begin: datetime.datetime,
-                      end: datetime.datetime) -> bool:
-        """See the base class."""
-        try:
-            for kind in self._kinds:
-                self._check(kind, self._taken(kind, lease), begin, end)
-        except errors.LeaseLimit:
-            return False
-        return True
-
     def opens(self) -> set[int]:
         """See the base class."""
         return {instants.instant(each.end) for kind in self._kinds
@@ -248,8 +218,7 @@ class Project(ceiling.Ceiling):
         """See the base class."""
         begin = start = request.start or self._now
         for kind in self._kinds:
-            asked = sum(request.reservations[place].least
-                        for place in self._places(kind, request.reservations))
+            asked = self._least(kind, request)
             if not (asked and kind.at_once):
                 continue
             full = allowance.beyond(self._held[kind], begin, request.end,
@@ -290,8 +259,7 @@ class Project(ceiling.Ceiling):
                            - (begin - self._now).total_seconds())
         longest = min(seconds)
         for kind in self._kinds:
-            least = sum(request.reservations[place].least
-                        for place in self._places(kind, request.reservations))
+            least = self._least(kind, request)
             if kind.hours and least:
                 seconds.append((kind.hours * _HOUR - self._ahead[kind])
                                // least)
@@ -388,6 +356,10 @@ class Project(ceiling.Ceiling):
             requests: Sequence[leases.LeaseReservationRequest]) -> list[int]:
         return [place for place, requested in enumerate(requests)
                 if self._counts(kind, requested)]
+
+    def _least(self, kind: _Kind, request: leases.LeaseRequest) -> int:
+        return sum(request.reservations[place].least
+                   for place in self._places(kind, request.reservations))
 
     def _taken(self, kind: _Kind, lease: leases.Lease) -> int:
         return sum(allowance.booked(each) for each in lease.reservations

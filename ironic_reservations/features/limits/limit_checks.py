@@ -84,6 +84,6 @@ def check_slid(allowed: limits.Limits, connection: sa.Connection,
         other bookings meanwhile.
     """
     there = read(allowed, connection, lease.project_id, now, lease.id)
-    if not there.permits_lease(lease, lease.start, lease.end):
+    if not there.permits_lease(lease):
         raise db_connection.Conflict(
             'the project of a lease got something else meanwhile')

@@ -29,7 +29,6 @@ from ironic_reservations.db import hosts as db_hosts
 from ironic_reservations.db import lease_names as db_lease_names
 from ironic_reservations.db import leases as db_leases
 from ironic_reservations.db import nodes as db_nodes
-from ironic_reservations.engine import announce
 from ironic_reservations.engine import change
 from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
@@ -49,6 +48,7 @@ from ironic_reservations.model import limits
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import node_window
+from ironic_reservations.model import notices
 from ironic_reservations.model import reasons
 from ironic_reservations.model import requirements
 from ironic_reservations.model import time_text
@@ -156,8 +156,8 @@ def create(engine: Engine, request: WindowRequest, dry_run: bool = False,
                     _booked(connection, known, now), (), (), (), ()))
             there = _read(connection)
         planned = rungs.climb(
-            lambda terms: _Plan(engine, request, idents[-1], there,
-                                terms.others),
+            lambda terms, _: _Plan(engine, request, idents[-1], there,
+                                   terms.others),
             lambda found: not found.made.cannot_move,
             lambda found: ladder.Asked(
                 engine.clock(), limits.NONE, found.made.window.starts_at,
@@ -415,14 +415,13 @@ class _Plan:
         moves, slid = self._homes.difference, self._homes.slid
         window = self.made.window
         booking = change.Change(
-            self._now, dataclasses.replace(
-                moves, seen=self._ground.seen.also(moves.seen)),
+            self._now, self._ground.seen.also(moves.seen),
             [*slid, *(change.Write(None, each) for each in window.nodes)],
-            self._snapshot, window.id, [known],
+            self._snapshot, window.id, [known], moves.homes,
             statements=[functools.partial(db_maintenance.insert,
                                           window=window)],
             events=[
-                change.Concern(lease, announce.MAINTENANCE,
+                change.Concern(lease, notices.Kind.MAINTENANCE,
                                self._notice(lease), f'maintenance {window.id}')
                 for lease in self._read_concerned()])
         booking.wrong_from(window.ends_at)

@@ -27,7 +27,6 @@ from oslo_log import log
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import change
-from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.features.maintenance import holdings
 from ironic_reservations.features.maintenance import rows as db_maintenance
@@ -84,7 +83,7 @@ def _move(engine: Engine, there: node_window.NodeWindow,
         return
     end = start + (there.ends_at - there.starts_at)
     moving = change.Change(
-        now, difference.Difference(found.seen),
+        now, found.seen,
         [change.Write(there, dataclasses.replace(
             there, starts_at=start, ends_at=end), change.Cause.STEP)],
         statements=[

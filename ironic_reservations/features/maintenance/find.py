@@ -19,7 +19,6 @@ import functools
 
 from ironic_reservations import errors
 from ironic_reservations.engine import change
-from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import retry
 from ironic_reservations.engine import seen
@@ -68,8 +67,8 @@ def end(engine: Engine, ident: str) -> None:
         if window is None or not left:
             return change.Planned(None)
         return change.Planned(None, change.Change(
-            now, difference.Difference(seen.Seen(generations).only(
-                [each.node_uuid for each in left])),
+            now, seen.Seen(generations).only(
+                [each.node_uuid for each in left]),
             [change.Write(each, each.ended(now), change.Cause.ENDED)
              for each in left],
             statements=[functools.partial(db_maintenance.end_window,

@@ -27,7 +27,6 @@ from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import ladder
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
-from ironic_reservations.model import limits
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import displace
 from ironic_reservations.planner import host_states
@@ -102,9 +101,8 @@ class _Search:
             self._snapshot, displace.vacated(
                 self._snapshot.timeline, self.windows,
                 self._named(leaving), self._named(given_up)), leaving,
-            ladder.RoomRequest(None, limits.NONE, leaving={
-                each: self._units[each][0].reservation_id
-                for each in leaving}))
+            None, {each: self._units[each][0].reservation_id
+                   for each in leaving})
         return room if isinstance(room, ladder.Room) else None
 
     def _named(self, demands: Sequence[bookings.Demand]

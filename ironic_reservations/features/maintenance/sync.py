@@ -36,7 +36,6 @@ from ironic_reservations.db import host_views as db_host_views
 from ironic_reservations.db import in_flight_requests as db_in_flight
 from ironic_reservations.db import nodes as db_nodes
 from ironic_reservations.engine import change
-from ironic_reservations.engine import difference
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine import seen as seen_module
@@ -272,7 +271,7 @@ class _Sync:
         after = dataclasses.replace(self._there, state=state)
         if not change.carry_out_once(self._engine, change.Change(
                 self._engine.clock(),
-                difference.Difference(seen_module.of_nodes([node])),
+                seen_module.of_nodes([node]),
                 [change.Write(self._there, after, change.Cause.STEP)],
                 statements=[*statements])):
             raise db_connection.Conflict(f'node {node.uuid} has changed')

@@ -40,7 +40,6 @@ from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import lease_work as db_lease_work
 from ironic_reservations.db import observations as db_observations
 from ironic_reservations.db import outbox as db_outbox
-from ironic_reservations.engine import announce
 from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import mirror
@@ -61,6 +60,8 @@ LOG = log.getLogger(__name__)
 _ENDING = leases.BookingState.ENDING
 #: The name of the passes in the table of observations.
 _PASSES = 'no_show'
+#: The notification that nodes will be released unless they are deployed.
+_WARNING = 'lease.no_show_warning'
 #: The maximum number of nodes in a notice: MariaDB stores 64 KiB of it.
 _NAMED = 100
 
@@ -242,7 +243,7 @@ def _warn(context: lease_context.Context, lease: leases.Lease,
         now, statements=[functools.partial(
             db_bookings.update_warned, bookings=bookings, warned_at=now)],
         events=[change.Concern(
-            lease, announce.NO_SHOW,
+            lease, notices.Kind.NO_SHOW,
             f'{_count(bookings)} deployed since the lease got '
             + ('it. Deploy it, or it is released, not before '
                if len(bookings) == 1 else
@@ -250,7 +251,7 @@ def _warn(context: lease_context.Context, lease: leases.Lease,
                'not before ')
             + f'{time_text.moment(released_at)}.', _occurrence(now), {
                 'released': False, 'release_at': released_at.isoformat(),
-                **_named(bookings)}, (announce.NO_SHOW_WARNING, shown))])
+                **_named(bookings)}, (_WARNING, shown))])
     LOG.info('The lease %s has %s without a deployment; they are released '
              'unless they are deployed', lease.id,
              count_text.counted(len(bookings), 'node'))
@@ -272,7 +273,7 @@ def _release(context: lease_context.Context, lease: leases.Lease,
         known.only({booking.node_uuid for booking in bookings}), now, events=[
             change.Unused(lease, bookings),
             change.Concern(
-                after, announce.NO_SHOW,
+                after, notices.Kind.NO_SHOW,
                 f'{_count(bookings)} deployed in time, and '
                 f'{"is" if len(bookings) == 1 else "are"} released.', None, {
                     'released': True, 'release_at': now.isoformat(),

@@ -44,7 +44,7 @@ class _Part(feature.Part):
         conf, change = self.engine.conf, self.change
         for write in change.of_leases:
             self._write_notices(connection, write)
-        lost = {row.reservation_id for row in change.difference.lost}
+        lost = {row.reservation_id for row in change.lost}
         for lease in (db_leases.read_of_reservations(connection, lost)
                       if lost else ()):
             notices.write(

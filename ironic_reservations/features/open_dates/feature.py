@@ -34,7 +34,7 @@ class OpenDates(feature.Feature):
         """Return other dates for leases whose dates are open."""
         others = slides.read_others(engine, asked)
         # If its own dates are open, not all starts have been tried.
-        if others.leases or asked.first != asked.last:
+        if others.leases or asked.is_open:
             yield ladder.Terms(others)
 
     def join(self, engine: Engine,

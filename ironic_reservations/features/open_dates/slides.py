@@ -67,12 +67,14 @@ _Demands = Sequence[bookings.Demand]
 class Others:
     """Leases whose dates are open, as they were read.
 
+    :ivar asked: the request for which they may change.
     :ivar is_all: whether these are all leases whose dates could change.
     :ivar wanted: the requirement of each of their reservations, by its id.
     :ivar late: whether the time for the search is over.
     """
 
     engine: Engine
+    asked: ladder.Asked
     leases: Sequence[leases.Lease]
     is_all: bool
     wanted: Mapping[str, requirements.Requirement]
@@ -80,12 +82,14 @@ class Others:
 
     def find_room(self, snapshot: snapshots.Snapshot, free: timeline.Timeline,
                   demands: _Demands,
-                  asked: ladder.RoomRequest) -> ladder.Room | bool:
+                  own: ladder.Own | None,
+                  leaving: Mapping[bookings.Demand, str]
+                  ) -> ladder.Room | bool:
         """Plan a request, with other dates for some of these leases.
 
         See :meth:`.ladder.Others.find_room`.
         """
-        opened = asked.latest is not None
+        asked, opened = self.asked, self.asked.is_open
         loose = _FlexibleLeases(self.engine, snapshot, self.wanted)
         near = [lease for lease in self.leases
                 if loose.is_near(lease, free, demands)]
@@ -94,16 +98,19 @@ class Others:
         if not opened and near and not _leaves_enough(
                 loose.without(near, free), [
                     each for each in demands
-                    if asked.leaving.get(each) not in slide]):
+                    if leaving.get(each) not in slide]):
             return self.is_all
         others = [lease for lease in near if loose.may_slide(lease)]
-        leaving = set(asked.leaving.values())
+        moving = set(leaving.values())
         others.sort(key=lambda lease: (
-            leaving.isdisjoint(_reservations(lease)),
+            moving.isdisjoint(_reservations(lease)),
             not _overlaps(lease, demands, asked), lease.start, lease.id))
         if not others and not opened:
             return self.is_all and not near
-        way = _make_way(self.engine, loose, free, demands, asked, others)
+        # NOTE: it gives no more than the least number of hosts.
+        way = None if leaving or any(
+            each.most > each.least for each in demands) else _make_way(
+                self.engine, loose, free, demands, asked, own, others)
         if way is not None:
             return way
         is_all = self.is_all and len(near) == len(others) <= _MOST
@@ -112,12 +119,11 @@ class Others:
         start = min(each.start for each in demands)
         slide = {ident for lease in others for ident in _reservations(lease)}
         demands = [each for each in demands
-                   if asked.leaving.get(each) not in slide]
-        if asked.latest is not None:
+                   if leaving.get(each) not in slide]
+        if opened:
             sliding.insert(0, slides.Sliding(tuple(demands), start,
-                                             asked.latest))
-        together = _CombinedLimits(self.engine, snapshot.now, asked, others,
-                                   start)
+                                             instants.instant(asked.last)))
+        together = _CombinedLimits(self.engine, asked, own, others, start)
         outcome = slides.slide(
             loose.without(others, free), () if opened else demands, sliding,
             ladder.GRAIN, hard_requests.limits(), permits=together.permit,
@@ -136,7 +142,7 @@ class Others:
             del granted[:len(lease.reservations)]
             if begin != instants.instant(lease.start):
                 writes.append(_moved(snapshot, lease, begin, had))
-        return ladder.Room(snapshot, start, plan, writes)
+        return ladder.Room(start, plan, writes)
 
 
 def read_others(engine: Engine, asked: ladder.Asked) -> Others:
@@ -146,28 +152,26 @@ def read_others(engine: Engine, asked: ladder.Asked) -> Others:
         found, is_all = db_open_dates.read_loose(
             connection, asked.now, asked.first, asked.until, _MOST_READ,
             asked.lease_id)
-    return Others(engine, found, is_all, {
+    return Others(engine, asked, found, is_all, {
         each.id: request_checks.requirement_of(each)
         for lease in found for each in lease.reservations},
         lambda: engine.timer() - begun > _LONGEST)
 
 
 def _make_way(engine: Engine, loose: _FlexibleLeases, free: timeline.Timeline,
-              demands: _Demands, asked: ladder.RoomRequest,
+              demands: _Demands, asked: ladder.Asked, own: ladder.Own | None,
               others: Sequence[leases.Lease]) -> ladder.Room | None:
     """Plan a request, with other dates for leases of one node each.
 
     This finds most of the plans in a fraction of the time of the complete
     search, but it proves nothing.
     """
-    # NOTE: it gives no more than the least number of hosts.
-    if asked.leaving or any(each.most > each.least for each in demands):
-        return None
     single = {name: (lease, sliding) for lease in others
               if (sliding := loose.single(lease)) is not None
               for name in map(host_states.name, lease.bookings)}
     found = make_way.make_way(
-        free, demands, asked.latest, {
+        free, demands,
+        instants.instant(asked.last) if asked.is_open else None, {
             name: (sliding.earliest, sliding.latest)
             for name, (_, sliding) in single.items()},
         _MOST, ladder.GRAIN, hard_requests.limits())
@@ -175,17 +179,16 @@ def _make_way(engine: Engine, loose: _FlexibleLeases, free: timeline.Timeline,
         return None
     moved = [(single[name][0], start)
              for name, start in found.starts.items()]
-    opened = asked.latest is not None
     starts = [start for _, start in moved]
-    if opened:
+    if asked.is_open:
         starts.insert(0, found.start)
-    if not _CombinedLimits(engine, loose.snapshot.now, asked,
+    if not _CombinedLimits(engine, asked, own,
                            [lease for lease, _ in moved],
                            found.start).permit(dict(enumerate(starts))):
         return None
     there = {each.id: each for row in found.plan.draft.rows for each in row
              if each.id in found.starts}
-    return ladder.Room(loose.snapshot, found.start, found.plan, [
+    return ladder.Room(found.start, found.plan, [
         _moved(loose.snapshot, lease, start, [
             [there[host_states.name(row)] for row in lease.bookings]])
         for lease, start in moved])
@@ -226,11 +229,11 @@ def _reservations(lease: leases.Lease) -> Iterator[str]:
 
 
 def _overlaps(lease: leases.Lease, demands: _Demands,
-              asked: ladder.RoomRequest) -> bool:
+              asked: ladder.Asked) -> bool:
     start = min(each.start for each in demands)
     until = max(each.until for each in demands)
-    if asked.latest is not None:
-        until += asked.latest - start
+    if asked.is_open:
+        until += instants.instant(asked.last) - start
     return (instants.instant(lease.start) < until
             and start < instants.instant(lease.end))
 
@@ -252,37 +255,40 @@ def _moved(snapshot: snapshots.Snapshot, lease: leases.Lease, start: int,
 class _CombinedLimits:
     """Checks limits for a request and leases with new dates together."""
 
-    def __init__(self, engine: Engine, now: datetime.datetime,
-                 asked: ladder.RoomRequest, others: Sequence[leases.Lease],
+    def __init__(self, engine: Engine, asked: ladder.Asked,
+                 own: ladder.Own | None, others: Sequence[leases.Lease],
                  start: int) -> None:
         self._asked = asked
+        self._own = own
         self._others = others
         self._start = start
-        self._first = 0 if asked.latest is None else 1
+        self._first = 1 if asked.is_open else 0
         ids = [lease.id for lease in others]
         if asked.lease_id is not None:
             ids.append(asked.lease_id)
         self._projects: dict[str | None, ceiling.Ceiling] = {}
-        self._own: ceiling.Ceiling | None = None
+        self._project: ceiling.Ceiling | None = None
         with engine.database.read() as connection:
-            if asked.allowed.counted:
-                self._own = ceiling.read(engine, connection, asked.allowed,
-                                         asked.project_id, now, *ids)
+            if own is not None and asked.allowed.counted:
+                self._project = ceiling.read(
+                    engine, connection, asked.allowed, own[1].project_id,
+                    asked.now, *ids)
             for lease in others:
                 allowed = _limits(engine, lease)
                 if allowed.counted and lease.project_id not in self._projects:
                     self._projects[lease.project_id] = ceiling.read(
-                        engine, connection, allowed, lease.project_id, now,
-                        *ids)
+                        engine, connection, allowed, lease.project_id,
+                        asked.now, *ids)
 
     def permit(self, starts: Mapping[int, int]) -> bool:
         """Check the limits for the request and the leases with a start."""
         begin = starts.get(0) if self._first else self._start
         placed = [(self._others[number - self._first], instants.moment(start))
                   for number, start in starts.items() if number >= self._first]
-        if (self._own is not None and begin is not None
-                and not self._asked.permits(self._own.beside(self._held(
-                    placed, self._asked.project_id)), begin)):
+        own = self._own_at(begin)
+        if own is not None and self._project is not None and (
+                not self._project.beside(self._held(
+                    placed, own[1].project_id)).permits_lease(*own)):
             return False
         for lease, at in placed:
             project = self._projects.get(lease.project_id)
@@ -291,13 +297,21 @@ class _CombinedLimits:
                 continue
             beside = self._held([each for each in placed
                                  if each[0] is not lease], lease.project_id)
-            if begin is not None and lease.project_id == (
-                    self._asked.project_id):
-                beside += self._asked.held(begin)
-            if not project.beside(beside).permits_lease(
-                    lease, at, at + (lease.end - lease.start)):
+            if own is not None and own[1].project_id == lease.project_id:
+                beside += allowance.held(own[0], own[0].start, own[0].end)
+            if not project.beside(beside).permits_lease(dataclasses.replace(
+                    lease, start=at, end=at + (lease.end - lease.start))):
                 return False
         return True
+
+    def _own_at(self, start: int | None) -> ladder.Own | None:
+        """Return the lease that the request is for, once it has a start."""
+        if self._own is None or start is None:
+            return None
+        counted, before = self._own
+        return (lease_dates.starting_at(
+            counted, instants.moment(start), self._asked.now)
+            if self._asked.is_open else counted), before
 
     def _held(self, placed: Iterable[tuple[leases.Lease, datetime.datetime]],
               project_id: str | None) -> list[allowance.Held]:

@@ -27,12 +27,12 @@ import datetime
 
 from ironic_reservations.db import lease_names
 from ironic_reservations.db import leases as db_leases
-from ironic_reservations.engine import announce
 from ironic_reservations.engine import change as change_module
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import ladder
 from ironic_reservations.model import leases
+from ironic_reservations.model import notices
 from ironic_reservations.model import time_text
 
 #: The maximum number of nodes in a notice.
@@ -58,7 +58,7 @@ class Lessee:
 
 def find(engine: Engine, change: change_module.Change) -> list[Lessee]:
     """Return the leases on whose nodes an owner gets the next lease."""
-    snapshot, homes = change.snapshot, change.difference.homes
+    snapshot, homes = change.snapshot, change.homes
     if snapshot is None:
         return []
     gone = {*homes, *ladder.replaced(change.of_leases)}
@@ -144,7 +144,7 @@ def concerns(engine: Engine, lessees: Iterable[Lessee],
     for each in lessees:
         until, count = each.since - cleaning, len(each.nodes)
         found.append(change_module.Concern(
-            each.lease, announce.ASKED_BACK,
+            each.lease, notices.Kind.ASKED_BACK,
             (_of_started if each.lease.start <= now else _of_planned)(
                 count, time_text.moment(each.since),
                 time_text.moment(until)),

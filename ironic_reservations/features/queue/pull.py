@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Sequence
 import dataclasses
-import datetime
 import functools
 
 from oslo_log import log
@@ -34,29 +33,25 @@ from ironic_reservations.db import connection as db_connection
 from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import change
 from ironic_reservations.engine import Engine
-from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import find as lease_find
 from ironic_reservations.engine.leases import replan as lease_replan
 from ironic_reservations.features.queue import long_queue
 from ironic_reservations.features.queue import rows as db_queue
-from ironic_reservations.model import leases
 
 LOG = log.getLogger(__name__)
 
 
-def move_earlier(engine: Engine,
-                 continues: Callable[[], bool] = lambda: True,
-                 queue: long_queue.LongQueue | None = None) -> int:
+def move_earlier(engine: Engine, continues: Callable[[], bool],
+                 queue: long_queue.LongQueue) -> int:
     """Move queued leases to an earlier start where possible.
 
     All of them are planned, since a project with many leases that cannot start
     earlier would delay all leases behind them.
 
     :param continues: called before each lease; ``False`` ends the pass.
-    :param queue: the results of earlier passes; ``None``: there are none.
+    :param queue: the results of earlier passes.
     :returns: the number of leases with an earlier start.
     """
-    queue = queue or long_queue.LongQueue()
     now = engine.clock()
     with engine.database.snapshot() as connection:
         waiting = db_queue.read_waiting(connection, now)
@@ -86,8 +81,7 @@ def _move_all(engine: Engine, waiting: Sequence[str],
         try:
             moved = change.carry_out(
                 engine, functools.partial(_plan, engine, lease_id, queue))
-        except (errors.Contention, errors.LeaseNotFound,
-                errors.LeaseRefused) as exc:
+        except (errors.Contention, errors.LeaseNotFound) as exc:
             # The next pass tries again.
             LOG.debug('The lease %s starts no earlier yet: %s', lease_id, exc)
             continue
@@ -112,28 +106,16 @@ def _plan(engine: Engine, lease_id: str,
     length = before.end - before.start
     # No ladder: its other rungs would start other leases later, or heal once
     # for each lease that waits.
-    start = lease_replan.earliest(
+    replanned = lease_replan.earlier(
         engine, before, before.queued.wanted, now, project,
-        lambda begin: project.permits_lease(before, begin, begin + length))
-    if start is None or start >= before.start:
+        lambda begin: project.permits_lease(dataclasses.replace(
+            before, start=begin, end=begin + length)))
+    if replanned is None:
         queue.stays(before)
         return change.Planned(False)
-    after = _starting(before, start, now)
-    replanned = lease_replan.replan(engine, before, after,
-                                    leases.LeaseChange(), now, project)
-    after = replanned.lease
-    if any(len(new.bookings) < len(old.bookings) for new, old in zip(
-            after.reservations, before.reservations, strict=True)):
-        return change.Planned(False)
+    after = dataclasses.replace(replanned.lease, queued=dataclasses.replace(
+        before.queued, promised=replanned.lease.start))
     planned = lease_replan.change_of(before, after, replanned, now,
                                      change.Cause.MOVED_EARLIER)
     planned.wrong_after(after.start)
     return change.Planned(True, planned)
-
-
-def _starting(lease: leases.Lease, start: datetime.datetime,
-              now: datetime.datetime) -> leases.Lease:
-    assert lease.queued is not None
-    return dataclasses.replace(
-        lease_dates.starting_at(lease, start, now),
-        queued=dataclasses.replace(lease.queued, promised=start))

@@ -126,7 +126,7 @@ class TestAudit(asking.AskingCase):
                               x_project_id='red', x_user_id=who)
             for host in ('17', 'rack-7'):
                 self.ask('DELETE', f'/v1/os-hosts/{host}', 403)
-            self.served.engine.announcer.audit.record(
+            self.served.engine.audit.record(
                 audit_trail.Way.GUARD, 'deny', 'node', 'rack-7')
         events = self._events()
         self.assertEqual(7, len(events))
@@ -147,7 +147,7 @@ class TestAudit(asking.AskingCase):
         """pycadf checks each value, which would delay requests."""
         self._reserve()
         self._reserve(409)
-        record = self.served.engine.announcer.audit.record
+        record = self.served.engine.audit.record
         for way in audit_trail.Way:
             record(way, 'update', 'lease', str(uuid.uuid4()))
         for action in ('create', 'update', 'delete', 'allow', 'deny'):

@@ -41,14 +41,14 @@ class _Announced(timelines.TestCase):
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'conf')
         path.write_text('[DEFAULT]\ntransport_url = fake://\n'
                         '[oslo_messaging_notifications]\ndriver = test\n')
-        self.announce(announce.Announcer(
-            project_conf.load(config_files=[str(path)])))
+        self.announce(project_conf.load(config_files=[str(path)]))
         self.addCleanup(_impl_test.reset)
         _impl_test.reset()
 
-    def announce(self, announcer):
+    def announce(self, conf):
         self.world.engine = self.engine = dataclasses.replace(
-            self.engine, announcer=announcer)
+            self.engine, announcer=announce.Announcer(
+                announce.notifier_of(conf), self.engine.audit))
         self.leasing = leasing.Leasing(self.world)
 
     def _told(self):
@@ -131,7 +131,7 @@ class TestAnnouncements(_Announced):
         self.assertIn('no bus', log.output)
 
     def test_nobody_is_told_by_default(self):
-        self.announce(announce.Announcer(self.world.conf))
+        self.announce(self.world.conf)
         self.world.reserve(self.node)
         self.assertEqual([], self._changes())
 
@@ -199,7 +199,7 @@ class TestRecordedWithoutBus(timelines.TestCase):
         super().setUp()
         (self.node,) = self.leasing.hosts()
         self.recorded = []
-        vars(self.engine.announcer.audit)['record'] = (
+        vars(self.engine.audit)['record'] = (
             lambda way, action, kind, ident, who=None, status=None, code=None,
             **more: self.recorded.append((way, action, kind, ident, code)))
 

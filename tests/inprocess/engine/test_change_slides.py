@@ -18,7 +18,6 @@ import testscenarios
 
 from ironic_reservations import errors
 from ironic_reservations.api.types import lease_body
-from ironic_reservations.engine import announce
 from ironic_reservations.engine import retry
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.features.open_dates import fix as lease_fix
@@ -58,7 +57,7 @@ class TestMakesRoom(testscenarios.WithScenarios, open_dates.TestCase):
             self.leasing.resize(lease, 2, 2)
         self.assertEqual(self.hosts, len(self.leasing.nodes(lease)))
         self.assertEqual(self.expected, (self.hours(lease), self.hours(loose)))
-        self.assertIn((loose.id, announce.SLID), self.told)
+        self.assertIn((loose.id, 'slid'), self.told)
         moved = self.leasing.reload(loose)
         self.assertEqual(moved.start - HOUR, moved.between.fix_at)
 
@@ -79,7 +78,7 @@ class TestChangeSlides(open_dates.TestCase):
             with mock.patch.object(retry, '_BREATH', 0):
                 ask()
             self.assertEqual(hours, self.hours(loose))
-            self.assertEqual(1, self.told.count((loose.id, announce.SLID)))
+            self.assertEqual(1, self.told.count((loose.id, 'slid')))
 
     def test_instances_get_more(self):
         self.leasing.compute_hosts(1)
@@ -206,7 +205,7 @@ class TestOpenDates(open_dates.TestCase):
         lease = self.flexible(10, 14, 4)
         self.open(lease, 2, 6)
         self.assert_hours((lease, 2, 6), (loose, 6, 10))
-        self.assertIn((loose.id, announce.SLID), self.told)
+        self.assertIn((loose.id, 'slid'), self.told)
 
     def test_another_duration(self):
         self.leasing.create(8, 9)

@@ -16,7 +16,6 @@ Found as a refusal (LeaseLimit) of leases with "min" below "max": they were
 planned with "max", which the project might not have.
 """
 
-from ironic_reservations.features.queue import pull as lease_pull
 from ironic_reservations.model import leases
 from tests import leasing
 from tests.inprocess.engine import open_dates
@@ -90,5 +89,5 @@ class TestChangeWithinLimits(open_dates.TestCase):
         lease = self.leasing.create(1, 3, leasing.wish(1, 2),
                                     leasing.wish(1), queue=True)
         self.leasing.end(blocker)
-        lease_pull.move_earlier(self.engine)
+        leasing.pull(self.engine)
         self.assertEqual((1, 3), self.hours(lease))

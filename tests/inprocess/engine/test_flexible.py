@@ -15,11 +15,9 @@
 import datetime
 
 from ironic_reservations import errors
-from ironic_reservations.engine import announce
 from ironic_reservations.features.open_dates import fix as lease_fix
 from ironic_reservations.features.open_dates import rows as db_open_dates
 from ironic_reservations.features.open_dates import slides as lease_slides
-from ironic_reservations.features.queue import pull as lease_pull
 from ironic_reservations.model import leases
 from ironic_reservations.model import limits
 from tests import leasing
@@ -121,7 +119,7 @@ class TestSlides(open_dates.TestCase):
         self.assertEqual((5, 7), self.hours(lease))
         self.assertEqual(leasing.at(6),
                          self.leasing.reload(loose).between.fix_at)
-        self.assertIn((loose.id, announce.SLID), self.told)
+        self.assertIn((loose.id, 'slid'), self.told)
 
     def test_earlier_where_that_makes_room(self):
         first = self.leasing.create(3, 5)
@@ -152,7 +150,7 @@ class TestSlides(open_dates.TestCase):
         self.assertEqual(1, lease_fix.fix(self.engine))
         self.assertEqual(0, lease_fix.fix(self.engine))
         self.assertIsNone(self.leasing.reload(loose).between.fix_at)
-        self.assertIn((loose.id, announce.FIXED), self.told)
+        self.assertIn((loose.id, 'fixed'), self.told)
         self.leasing.refused(5, 7)
         self.assertEqual((4, 8), self.hours(loose))
 
@@ -232,7 +230,7 @@ class TestSlides(open_dates.TestCase):
         self.leasing.bind()
         self.assertEqual(1, lease_fix.fix(self.engine))
         self.assertIsNone(self.leasing.reload(loose).between.fix_at)
-        self.assertNotIn((loose.id, announce.FIXED), self.told)
+        self.assertNotIn((loose.id, 'fixed'), self.told)
         self.assertEqual(0, lease_fix.fix(self.engine))
 
     def test_changed_meanwhile(self):
@@ -279,7 +277,7 @@ class TestStalls(open_dates.TestCase):
         self.assertEqual((6, 8), self.hours(waits))
         self.leasing.end(first)
         self.stall(3)
-        self.assertEqual(1, lease_pull.move_earlier(self.engine))
+        self.assertEqual(1, leasing.pull(self.engine))
         self.assertEqual((3, 5), self.hours(waits))
 
     def test_what_would_have_begun_is_planned_anew(self):
@@ -316,6 +314,16 @@ class TestLimits(open_dates.TestCase):
         self.assertFalse(refused.details['reasons'][0]['proved'])
         self.assertEqual([(4, 8)] * 2, [self.hours(each) for each in loose])
         self.assertEqual(2, self.most('theirs'))
+
+    def test_window_with_a_single_start(self):
+        """It counts as a lease with that start."""
+        self.gold_and_silver(2)
+        self.limit(1)
+        refused = self.assertRaises(
+            errors.LeaseLimit, self.flexible, 1, 3, 2,
+            leasing.wish_of('gold', 2))
+        self.assertEqual('max_hosts_per_project', refused.details['limit'])
+        self.assertEqual([], self.leasing.all())
 
     def test_its_project_gets_another_meanwhile(self):
         gold, silver = self.gold_and_silver()

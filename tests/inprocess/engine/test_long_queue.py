@@ -15,6 +15,7 @@ from unittest import mock
 
 from ironic_reservations.features.queue import long_queue
 from ironic_reservations.features.queue import pull as lease_pull
+from tests import leasing
 from tests.inprocess.engine import open_dates
 
 _MANY = 101
@@ -33,7 +34,7 @@ class TestLongQueue(open_dates.TestCase):
         first = self.leasing.create(0, 5, silver)
         lease = self.leasing.create(1, 3, silver, queue=True)
         self.leasing.end(first)
-        lease_pull.move_earlier(self.engine)
+        leasing.pull(self.engine)
         self.assertEqual((1, 3), self.hours(lease))
 
 
@@ -50,10 +51,10 @@ class TestNothingHasChanged(open_dates.TestCase):
 
     def pull(self):
         """Return how many leases are planned in a pass."""
-        planned = lease_pull.lease_replan.earliest
-        with mock.patch.object(lease_pull.lease_replan, 'earliest',
+        planned = lease_pull.lease_replan.earlier
+        with mock.patch.object(lease_pull.lease_replan, 'earlier',
                                side_effect=planned) as earliest:
-            lease_pull.move_earlier(self.engine, queue=self.queue)
+            leasing.pull(self.engine, self.queue)
         return earliest.call_count
 
     def test_it_is_not_planned_again_while_nothing_changes(self):

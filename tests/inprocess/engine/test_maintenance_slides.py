@@ -15,7 +15,6 @@
 from unittest import mock
 
 from ironic_reservations import errors
-from ironic_reservations.engine import announce
 from ironic_reservations.engine import retry
 from ironic_reservations.features.maintenance import find
 from tests import leasing
@@ -47,7 +46,7 @@ class TestMaintenanceSlides(open_dates.TestCase):
         self.assertEqual([(loose.id, loose.name, 3 * HOUR)], [
             (each.id, each.name, each.shift) for each in made.rescheduled])
         self.assertEqual(([], []), (made.moves, made.cannot_move))
-        self.assertEqual([(loose.id, announce.SLID)], self.told[1:])
+        self.assertEqual([(loose.id, 'slid')], self.told[1:])
         self.assertEqual(leasing.at(4),
                          self.leasing.reload(loose).between.fix_at)
 
@@ -142,7 +141,7 @@ class TestMaintenanceSlides(open_dates.TestCase):
         with mock.patch.object(retry, '_BREATH', 0):
             self.book(3, 5, node)
         self.assertEqual((5, 9), self.hours(loose))
-        self.assertEqual([(loose.id, announce.SLID)], self.told[1:])
+        self.assertEqual([(loose.id, 'slid')], self.told[1:])
 
     def test_fixed_while_the_process_stood_still(self):
         """Its owner could not be told in time."""

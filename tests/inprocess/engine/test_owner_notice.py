@@ -25,7 +25,6 @@ from ironic_reservations.engine.in_flight import admission
 from ironic_reservations.engine.leases import heal
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.features.maintenance import create as maintenance
-from ironic_reservations.features.queue import pull
 from ironic_reservations.model import leases
 from ironic_reservations.model import limits
 from ironic_reservations.model import time_text
@@ -369,10 +368,10 @@ class TestOwnerNotice(owned_nodes.TestCase):
         there = self.leasing.create(1, 9, _among(other))
         waits = self.leasing.create(5, 7, queue=True)
         self.assertEqual(leasing.at(9.5), waits.start)
-        pull.move_earlier(self.engine)
+        leasing.pull(self.engine)
         self.assertEqual(leasing.at(9.5), self.leasing.reload(waits).start)
         self.leasing.clock_passes(3.5)
-        pull.move_earlier(self.engine)
+        leasing.pull(self.engine)
         self.assertEqual(leasing.at(5), self.leasing.reload(waits).start)
         self.assertEqual({self.node}, self.leasing.nodes(waits))
         self.assertEqual({other}, self.leasing.nodes(there))

@@ -31,7 +31,7 @@ from ironic_reservations.db import tables
 from ironic_reservations.engine import seen
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine import sweep
-from ironic_reservations.engine.leases import admission
+from ironic_reservations.engine.leases.replan import pending
 from ironic_reservations.engine.snapshots import cache as snapshot_cache
 from ironic_reservations.engine.snapshots import node_versions
 from ironic_reservations.engine.snapshots import readings
@@ -355,8 +355,8 @@ class TestChanges(_TestCase):
                 self.leasing.create(1, 2)
             # Its counter-offers are planned in another way.
             with mock.patch.object(
-                    admission.Admission, '_plan', autospec=True,
-                    side_effect=admission.Admission._plan) as planned:
+                    pending, 'plan', autospec=True,
+                    side_effect=pending.plan) as planned:
                 self.assertRaises(errors.LeaseRefused, self.leasing.create,
                                   1, 2)
             self.assertEqual(1, planned.call_count)

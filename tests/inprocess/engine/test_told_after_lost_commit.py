@@ -31,7 +31,6 @@ from ironic_reservations.engine.leases import heal
 from ironic_reservations.engine.reservations import release
 from ironic_reservations.engine.reservations import renew
 from ironic_reservations.features.open_dates import fix
-from ironic_reservations.features.queue import pull
 from ironic_reservations.lifecycle import lifecycle
 from ironic_reservations.model import leases
 from tests import leasing
@@ -152,7 +151,7 @@ class TestToldAfterLostCommit(testscenarios.WithScenarios,
             leasing.at(5), HOUR, 1800))
         self.world.clock.now = leasing.at(0.5)
         self.is_told_once(lambda: fix.fix(self.engine),
-                          announce.LEASE_UPDATE, lease.id, announce.FIXED)
+                          announce.LEASE_UPDATE, lease.id, 'fixed')
 
     def test_queued_lease_that_starts_earlier(self):
         first = self.leasing.create(1, 3)
@@ -160,13 +159,13 @@ class TestToldAfterLostCommit(testscenarios.WithScenarios,
         self.assertEqual(leasing.at(3), lease.start)
         self.leasing.end(first)
         self.assertEqual(1, self.is_told_once(
-            lambda: pull.move_earlier(self.engine), announce.LEASE_UPDATE,
-            lease.id, announce.MOVED_EARLIER))
+            lambda: leasing.pull(self.engine), announce.LEASE_UPDATE,
+            lease.id, 'moved_earlier'))
 
     def test_maintenance(self):
         """It is also told who has the node."""
         lease = self.leasing.started(None, 3)
         made = self.is_told_once(
             lambda: windows.book(self.engine, 1, 2, [self.node], force=True),
-            announce.LEASE_UPDATE, lease.id, announce.MAINTENANCE)
+            announce.LEASE_UPDATE, lease.id, 'maintenance')
         self.assertEqual([self.node], [each.node_uuid for each in made.bound])

@@ -18,7 +18,6 @@ import os
 import random
 
 from ironic_reservations import errors
-from ironic_reservations.engine import announce
 from ironic_reservations.features.queue import pull as lease_pull
 from ironic_reservations.model import leases
 from tests import leasing
@@ -40,7 +39,7 @@ class _Waitlist(open_dates.TestCase):
         return self.leasing.create(start, end, *wishes, queue=True, **more)
 
     def pull(self):
-        return lease_pull.move_earlier(self.engine)
+        return leasing.pull(self.engine)
 
 
 @servers.also
@@ -73,7 +72,7 @@ class TestWaitlist(_Waitlist):
         read = self.leasing.reload(lease)
         self.assertEqual((leasing.at(1.005), False),
                          (read.queued.promised, read.waits))
-        self.assertIn((lease.id, announce.MOVED_EARLIER), self.told)
+        self.assertIn((lease.id, 'moved_earlier'), self.told)
         self.assertEqual(0, self.pull())
 
     def test_it_starts_within_a_minute_where_it_cannot_at_a_whole_one(self):

@@ -35,7 +35,7 @@ PROOF = 'OpenStack-Baremetal-Reservation'
 OURS = {'OpenStack-API-Version': 'baremetal-reservation latest'}
 _VERSION = 'X-OpenStack-Ironic-API-Version'
 #: A call that takes longer than this hangs, also on a busy machine.
-_WAIT = 120
+_WAIT = 300
 
 
 def add(path: str, value: Any) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class TestReleasedTogether(shared.TestCase):
     def held(self, counts: dict[str, int]) -> list[str]:
         """Hold what a lease needs, and give the owners."""
         promises = self.promised(counts)
-        holding.hold_all(self.engine, promises)
+        list(holding.hold_all(self.engine, promises))
         self.network.calls.clear()
         return [promise.owner for promise in promises]
 

@@ -211,7 +211,7 @@ class TestTogether(shared.TestCase):
         host, other = self.host(), self.host()
         promises = self.promised({host: 3, other: 2})
         self.network.calls.clear()
-        results = holding.hold_all(self.engine, promises)
+        results = dict(holding.hold_all(self.engine, promises))
         self.assertEqual(['POST /allocations'], self.network.calls)
         self.assertEqual({promise.owner for promise in promises},
                          results.keys())
@@ -219,7 +219,7 @@ class TestTogether(shared.TestCase):
                          {each.verdict for each in results.values()})
         self.assertEqual((times(3), times(2)),
                          (self.usage(host), self.usage(other)))
-        again = holding.hold_all(self.engine, promises)
+        again = dict(holding.hold_all(self.engine, promises))
         self.assertEqual(results.keys(), again.keys())
         self.assertEqual(1, len(self.network.calls))
         self.assert_clean()
@@ -227,7 +227,7 @@ class TestTogether(shared.TestCase):
     def test_one_that_has_no_room_keeps_no_other_from_its_own(self) -> None:
         host, other = self.host(vcpus=4), self.host()
         promises = self.promised({host: 3, other: 2})
-        results = holding.hold_all(self.engine, promises)
+        results = dict(holding.hold_all(self.engine, promises))
         self.assertEqual(collections.Counter(
             {holding.Verdict.HELD: 4, holding.Verdict.CLOSED: 1}),
             collections.Counter(each.verdict for each in results.values()))
@@ -243,14 +243,14 @@ class TestTogether(shared.TestCase):
             promises = self.promised({host: 3})
             self.network.faults = [None] * before + [fault]
             try:
-                holding.hold_all(self.engine, promises)
+                list(holding.hold_all(self.engine, promises))
             except holding.errors.PlacementUnavailable:
                 suffered += 1
             self.network.deliver()
             for _ in range(2):
                 self.wait()
                 placement_sync.recover(self.engine)
-            holding.hold_all(self.engine, promises)
+            list(holding.hold_all(self.engine, promises))
             self.assertEqual((count, times(count), count), (
                 self.holding(host), self.usage(host),
                 sum(row.node_uuid == host for row in self.rows())),
@@ -264,7 +264,7 @@ class TestTogether(shared.TestCase):
         self.engine.placement._headers['X-Auth-Token'] = 'nobody'
         del self.engine.placement._headers['X-Roles']
         self.assertRaises(holding.errors.PlacementUnavailable,
-                          holding.hold_all, self.engine, promises)
+                          list, holding.hold_all(self.engine, promises))
         self.assertEqual([], self.rows())
 
 

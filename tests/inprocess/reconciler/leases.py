@@ -33,10 +33,9 @@ EVENT = leases.EventType
 class Heard(announce.Announcer):
     """Remembers what was told."""
 
-    sends = True
-
     def __init__(self) -> None:
-        self.audit = audit_trail.AuditTrail()
+        super().__init__(None, audit_trail.AuditTrail())
+        self.sends = True
         self.told: list[tuple[str, leases.Lease, str | None]] = []
 
     def notify(self, event: str, reservation: Any,

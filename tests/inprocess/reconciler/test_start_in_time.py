@@ -14,7 +14,6 @@
 
 import datetime
 
-from ironic_reservations.features.queue import pull
 from ironic_reservations.model import leases as values
 from tests import leasing
 from tests.inprocess.reconciler import leases
@@ -56,7 +55,7 @@ class TestStartInTime(leases.TestCase):
 
     def test_at_the_earlier_start_that_it_was_moved_to(self):
         lease = self.queued()
-        self.assertEqual(1, pull.move_earlier(self.engine))
+        self.assertEqual(1, leasing.pull(self.engine))
         self.assert_starts(lease, 3)
 
     def test_at_the_start_that_its_owner_set_instead_of_a_promised_one(self):

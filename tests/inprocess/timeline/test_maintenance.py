@@ -168,7 +168,9 @@ class TestBooking(windows.MaintenanceTestCase):
                 self.begin()
                 self.world.conf.set_override(
                     'allow_extension_on_closed_hosts', True, 'leases')
-                lease = self.leasing.started(None, 3)
+                # On a server, the hosts of the worlds before are there, too.
+                (self.node,) = self.leasing.hosts(resource_class=how)
+                lease = self.leasing.started(None, 3, leasing.wish_of(how))
                 self.book(4, 6, self.node)
                 if how == 'closed':
                     self.leasing.change_host(self.node, reservable=False)

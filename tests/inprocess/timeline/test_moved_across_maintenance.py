@@ -22,7 +22,6 @@ from ironic_reservations import errors
 from ironic_reservations.engine.leases import heal as lease_heal
 from ironic_reservations.features.maintenance import find
 from ironic_reservations.features.maintenance import sync
-from ironic_reservations.features.queue import pull as lease_pull
 from tests import examples
 from tests import leasing
 from tests import servers
@@ -186,7 +185,7 @@ class TestBetweenPlanAndCommit(open_dates.TestCase):
         lease = self.leasing.create(1, 3, queue=True)
         self.leasing.end(first)
         self.window(node)
-        lease_pull.move_earlier(self.engine)
+        leasing.pull(self.engine)
         self.assertEqual((3, 5), self.hours(lease))
         self.assert_uncrossed()
 

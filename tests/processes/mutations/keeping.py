@@ -152,11 +152,11 @@ def no_show_outruns_deploy() -> None:
     'test_at_the_start_that_was_promised')
 def start_held_up() -> None:
     """A lease that waits is started long after it was promised."""
-    whole = lease_cycle.tasks
+    whole = lease_cycle.steps
 
     def broken(lease: Any, now: datetime.datetime) -> Any:
         return tuple(
             each for each in whole(lease, now)
-            if each is not lease_cycle.Task.START or lease.queued is None
+            if each is not lease_cycle.Step.START or lease.queued is None
             or now >= lease.start + _LATER)
-    lease_cycle.tasks = broken
+    lease_cycle.steps = broken

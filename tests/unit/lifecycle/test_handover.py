@@ -21,9 +21,11 @@ from ironic_reservations.lifecycle import correction
 from ironic_reservations.lifecycle import handover
 from ironic_reservations.lifecycle import lease_cycle
 from ironic_reservations.model import handovers
+from ironic_reservations.model import in_flight
 from ironic_reservations.model import mirrored_node
 
-ACT, PHASE = lease_cycle.Act, handovers.Phase
+ACT, NO_ACT = in_flight.Act, lease_cycle.NoAct
+PHASE = handovers.Phase
 _NOON = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)
 _FIELDS = {'created_at': 'then', 'extra': {}, 'boot_mode': None,
            'power_state': 'power off', 'driver_info': {'password': '******'},
@@ -59,18 +61,18 @@ class HandoverTest(testtools.TestCase):
     def assert_kept(self, words, *known, **more):
         """The node waits for the operator, who is told why."""
         step = self._next(*known, **more)
-        self.assertEqual((ACT.WAIT, True), (step.act, step.flag))
+        self.assertEqual((NO_ACT.WAIT, True), (step.act, step.flag))
         self.assertIn(words, step.why)
 
     def assert_released(self, *known, **more):
-        self.assertIs(ACT.RELEASE, self._next(*known, **more).act)
+        self.assertIs(NO_ACT.RELEASE, self._next(*known, **more).act)
 
     def test_port_was_left_bound_in_neutron(self):
         """Ironic unbinds it only if the node is available or deployed."""
         def paths(*known, **more):
             step = self._next(['vif'], *known, vifs=('his',), **more)
             return step.act, [each.path for each in step.corrections]
-        detached = (ACT.AGAIN, ['vifs/his'])
+        detached = (NO_ACT.AGAIN, ['vifs/his'])
         self.assertEqual(detached, paths())
         self.assertEqual(detached, paths(now={'power_state': 'power on'}))
         managed = {'provision_state': 'manageable'}
@@ -182,11 +184,11 @@ class HandoverTest(testtools.TestCase):
     def test_node_out_of_use_with_an_instance_is_cleaned(self):
         """Its holder had bound one, and the next one got it as it was."""
         out_of_use = {'provision_state': 'manageable', 'instance_uuid': 'his'}
-        self.assertIs(ACT.AGAIN, self._next(
+        self.assertIs(NO_ACT.AGAIN, self._next(
             ['manage', '/description'], now={'description': 'his'},
             **out_of_use).act)
         self.assertIs(ACT.PROVIDE, self._next(['manage'], **out_of_use).act)
-        self.assertIs(ACT.CLEAR, self._next(
+        self.assertIs(ACT.CLEAR_INSTANCE, self._next(
             ['manage'], PHASE.PROVIDED, provision_state='available',
             instance_uuid='his').act)
 
@@ -257,7 +259,7 @@ class HandoverTest(testtools.TestCase):
 
     def test_unknown_call_of_a_vendor_keeps_the_node(self):
         step = self._next(['vendor_passthru'], PHASE.PROVIDED)
-        self.assertEqual((ACT.WAIT, True), (step.act, step.flag))
+        self.assertEqual((NO_ACT.WAIT, True), (step.act, step.flag))
 
     def test_error_of_ironic_is_of_what_it_does_later(self):
         now = dataclasses.replace(_LENT, node={
@@ -271,7 +273,7 @@ class HandoverTest(testtools.TestCase):
     def test_secret_is_not_written_as_ironic_shows_it(self):
         step = self._next(['/driver_info/password'], PHASE.PROVIDED,
                           now={'driver_info': {'password': '*' * 6 + 'x'}})
-        self.assertEqual((ACT.WAIT, ()), (step.act, step.corrections))
+        self.assertEqual((NO_ACT.WAIT, ()), (step.act, step.corrections))
         self.assertIn('secret', step.why)
 
     def test_retired_node_is_left_to_the_operator(self):
@@ -281,17 +283,17 @@ class HandoverTest(testtools.TestCase):
                                  provision_state='manageable')
 
     def test_maintenance_keeps_only_what_is_to_be_done(self):
-        self.assertIs(ACT.WAIT, self._next(['power'], maintenance=True).act)
+        self.assertIs(NO_ACT.WAIT, self._next(['power'], maintenance=True).act)
         self.assert_released(['power'], PHASE.PROVIDED, maintenance=True)
         self.assert_released(['power'], dirty=False, maintenance=True)
         step = self._next(['/extra/a'], dirty=False, maintenance=True,
                           now={'extra': {'a': 1}})
-        self.assertEqual((ACT.AGAIN, 1), (step.act, len(step.corrections)))
+        self.assertEqual((NO_ACT.AGAIN, 1), (step.act, len(step.corrections)))
 
     def test_node_that_was_made_anew_keeps_what_it_has(self):
         step = self._next(['/extra/a'], PHASE.PROVIDED, now={
             'created_at': 'now', 'extra': {'a': 1}})
-        self.assertEqual((ACT.RELEASE, ()), (step.act, step.corrections))
+        self.assertEqual((NO_ACT.RELEASE, ()), (step.act, step.corrections))
 
     def test_volumes_of_a_node_made_anew_were_taken_for_the_holders(self):
         """The operator who enrolled the node had made them.
@@ -314,7 +316,7 @@ class HandoverTest(testtools.TestCase):
         failed = {'provision_state': 'clean failed'}
         self.assertIs(ACT.MANAGE, self._next(['clean'], **failed).act)
         step = self._next(['clean'], PHASE.PROVIDED, **failed)
-        self.assertEqual((ACT.WAIT, PHASE.FAILED, True),
+        self.assertEqual((NO_ACT.WAIT, PHASE.FAILED, True),
                          (step.act, step.phase, step.flag))
         self.assert_released(['clean'], PHASE.FAILED,
                              provision_state='manageable')

@@ -20,6 +20,7 @@ from hypothesis import strategies
 import testtools
 
 from ironic_reservations.lifecycle import lease_cycle
+from ironic_reservations.model import in_flight
 from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
@@ -27,8 +28,8 @@ from ironic_reservations.model import node_condition
 NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
 START, BEFORE_END, END = (NOON + datetime.timedelta(hours=hours)
                           for hours in (1, 3, 4))
-Task = lease_cycle.Task
-Act = lease_cycle.Act
+Step = lease_cycle.Step
+Act, NoAct = in_flight.Act, lease_cycle.NoAct
 STATUS = leases.LeaseStatus
 #: All states of Ironic, and those of the mirror.
 STATES = (
@@ -59,41 +60,41 @@ def _lease(status=STATUS.PENDING, *states, done=(), lessee=None):
                                ('end_lease', END))))
 
 
-class TestTasks(testtools.TestCase):
+class TestSteps(testtools.TestCase):
 
-    def _tasks(self, lease, now):
-        return list(lease_cycle.tasks(lease, now))
+    def _steps(self, lease, now):
+        return list(lease_cycle.steps(lease, now))
 
     def test_before_the_start_there_is_nothing_to_do(self):
         lease = _lease(STATUS.PENDING, 'planned')
-        self.assertEqual([], self._tasks(lease, NOON))
+        self.assertEqual([], self._steps(lease, NOON))
         self.assertEqual(START, lease_cycle.next_due(lease, NOON))
 
     def test_lease_starts_at_its_start(self):
         for status in (STATUS.PENDING, STATUS.STARTING):
             lease = _lease(status, 'planned')
-            self.assertEqual([Task.START], self._tasks(lease, START))
+            self.assertEqual([Step.START], self._steps(lease, START))
             self.assertEqual(START, lease_cycle.next_due(lease, START))
 
     def test_running_lease_is_left_alone(self):
         lease = _lease(STATUS.ACTIVE, 'bound', lessee='project')
-        self.assertEqual([], self._tasks(lease, START))
+        self.assertEqual([], self._steps(lease, START))
         self.assertEqual(BEFORE_END, lease_cycle.next_due(lease, START))
 
     def test_node_that_came_later_is_bound_too(self):
         lease = _lease(STATUS.ACTIVE, 'planned', lessee='project')
-        self.assertEqual([Task.START], self._tasks(lease, START))
+        self.assertEqual([Step.START], self._steps(lease, START))
 
     def test_node_that_was_used_at_once_gets_its_lessee(self):
         lease = _lease(STATUS.ACTIVE, 'bound')
-        self.assertEqual([Task.START], self._tasks(lease, START))
+        self.assertEqual([Step.START], self._steps(lease, START))
 
     def test_end_is_told_when_it_is_near_and_once(self):
         lease = _lease(STATUS.ACTIVE, 'bound', lessee='project')
-        self.assertEqual([Task.BEFORE_END], self._tasks(lease, BEFORE_END))
+        self.assertEqual([Step.BEFORE_END], self._steps(lease, BEFORE_END))
         told = _lease(STATUS.ACTIVE, 'bound', lessee='project',
                       done=('before_end_lease',))
-        self.assertEqual([], self._tasks(told, BEFORE_END))
+        self.assertEqual([], self._steps(told, BEFORE_END))
         self.assertEqual(END, lease_cycle.next_due(told, BEFORE_END))
 
     def test_event_that_a_dead_process_began_is_done(self):
@@ -103,26 +104,26 @@ class TestTasks(testtools.TestCase):
             dataclasses.replace(event,
                                 status=leases.EventStatus.IN_PROGRESS)
             for event in lease.events))
-        self.assertEqual([Task.BEFORE_END], self._tasks(lease, BEFORE_END))
-        self.assertEqual([Task.CLOSE], self._tasks(lease, END))
+        self.assertEqual([Step.BEFORE_END], self._steps(lease, BEFORE_END))
+        self.assertEqual([Step.CLOSE], self._steps(lease, END))
 
     def test_everything_is_let_go_at_the_end(self):
         for status in (STATUS.PENDING, STATUS.STARTING, STATUS.ACTIVE):
-            self.assertEqual([Task.CLOSE], self._tasks(
+            self.assertEqual([Step.CLOSE], self._steps(
                 _lease(status, 'bound', lessee='project'), END))
 
     def test_nodes_are_taken_back_until_none_is_left(self):
         for status in (STATUS.TERMINATING, STATUS.DELETING):
-            self.assertEqual([Task.CLOSE], self._tasks(
+            self.assertEqual([Step.CLOSE], self._steps(
                 _lease(status, 'ending', 'bound'), NOON))
-            self.assertEqual([Task.TAKE_BACK], self._tasks(
+            self.assertEqual([Step.TAKE_BACK], self._steps(
                 _lease(status, 'ending'), NOON))
-            self.assertEqual([Task.FINISH], self._tasks(_lease(status),
+            self.assertEqual([Step.FINISH], self._steps(_lease(status),
                                                         NOON))
 
     def test_node_that_is_given_back_early_is_taken_back(self):
         lease = _lease(STATUS.ACTIVE, 'ending')
-        self.assertEqual([Task.TAKE_BACK], self._tasks(lease, START))
+        self.assertEqual([Step.TAKE_BACK], self._steps(lease, START))
 
     def test_what_is_over_is_never_looked_at_again(self):
         for status in (STATUS.TERMINATED, STATUS.ERROR):
@@ -143,7 +144,7 @@ class TestTasks(testtools.TestCase):
             self.assertIsNone(due)
         else:
             self.assertGreaterEqual(due, now)
-            self.assertEqual(bool(lease_cycle.tasks(lease, now)), due == now)
+            self.assertEqual(bool(lease_cycle.steps(lease, now)), due == now)
 
 
 class TestBackoff(testtools.TestCase):
@@ -251,32 +252,33 @@ class TestAtEnd(testtools.TestCase):
             self.assertEqual(Act.ABORT, self._act(_node(state)))
 
     def test_instance_that_was_never_deployed_is_taken_off(self):
-        self.assertEqual(Act.CLEAR, self._act(_node(instance_uuid='x')))
+        self.assertEqual(Act.CLEAR_INSTANCE,
+                         self._act(_node(instance_uuid='x')))
 
     def test_free_node_is_released(self):
         for node in (None, _node(), _node(node_condition.GONE),
                      _node('manageable'), _node(maintenance=True)):
-            self.assertEqual(Act.RELEASE, self._act(node))
+            self.assertEqual(NoAct.RELEASE, self._act(node))
 
     def test_node_that_an_operator_has_to_look_at_is_flagged(self):
         for node in (_node('clean failed'), _node('active', maintenance=True),
                      _node('cleaning', maintenance=True)):
             view = lease_cycle.at_end(node, 'undeploy')
-            self.assertEqual((Act.WAIT, True), (view.act, view.flag))
+            self.assertEqual((NoAct.WAIT, True), (view.act, view.flag))
 
     def test_deployed_node_that_is_left_is_flagged(self):
         for state in ('active', 'deploying', 'error'):
             view = lease_cycle.at_end(_node(state), 'leave')
-            self.assertEqual((Act.RELEASE, True), (view.act, view.flag))
+            self.assertEqual((NoAct.RELEASE, True), (view.act, view.flag))
         view = lease_cycle.at_end(_node('cleaning'), 'leave')
-        self.assertEqual((Act.RELEASE, False), (view.act, view.flag))
+        self.assertEqual((NoAct.RELEASE, False), (view.act, view.flag))
 
     def test_each_state_of_ironic_has_an_answer(self):
         for state in STATES:
             for known in ({}, {'maintenance': True}, {'instance_uuid': 'x'}):
                 node = _node(state, **known)
                 view = lease_cycle.at_end(node, 'undeploy')
-                self.assertEqual(view.act is Act.RELEASE, view.why is None,
+                self.assertEqual(view.act is NoAct.RELEASE, view.why is None,
                                  (state, known))
                 lease_cycle.at_start(node, None)
                 lease_cycle.unready(node)

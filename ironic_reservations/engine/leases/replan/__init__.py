@@ -10,11 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Plan the nodes of a lease again, for its new terms."""
+"""Plan the nodes of a lease, for its new terms."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 import datetime
 
 from ironic_reservations import errors
@@ -25,15 +26,15 @@ from ironic_reservations.engine import Engine
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import request_checks
+from ironic_reservations.engine.leases.replan import attempt as attempts
 from ironic_reservations.engine.leases.replan import pending as replan_pending
+from ironic_reservations.engine.leases.replan import refused as refused_module
 from ironic_reservations.engine.leases.replan import started as replan_started
-from ironic_reservations.engine.leases.replan import task as task_module
 from ironic_reservations.model import leases
 from ironic_reservations.model import limits
-from ironic_reservations.model import requirements
 
-Replanned = task_module.Replanned
-Window = task_module.Window
+Refused = refused_module.Refused
+Replanned = attempts.Replanned
 
 
 def started(lease: leases.Lease, now: datetime.datetime) -> bool:
@@ -42,49 +43,64 @@ def started(lease: leases.Lease, now: datetime.datetime) -> bool:
                                      for booking in lease.bookings)
 
 
-def replan(engine: Engine, before: leases.Lease, after: leases.Lease,
-           changes: leases.LeaseChange, now: datetime.datetime,
-           project: ceiling.Ceiling, compared: bool = True,
-           allowed: limits.Limits = limits.NONE,
-           window: Window | None = None,
-           others: ladder.Others | None = None) -> Replanned:
+def climb(engine: Engine, rungs: ladder.Ladder, before: leases.Lease | None,
+          after: leases.Lease, changes: leases.LeaseChange,
+          project: ceiling.Ceiling, asked: ladder.Asked,
+          outrun: Collection[str] = ()) -> Replanned | Refused:
     """Plan a lease with new terms, together with all other leases.
 
-    :param before: the lease as it was read.
+    :param rungs: the ladder of the request.
+    :param before: the lease as it was read; ``None``: it is new.
     :param after: the lease with its new terms and its present bookings.
     :param project: the usage of its project without the lease.
-    :param compared: whether the snapshot must have been compared with all
-        nodes in the database, and not only with the recorded changes.
-    :param allowed: the limits of the caller.
-    :param window: the range of starts, if its dates are open.
-    :param others: the leases whose dates may move for it.
-    :raises LeaseRefused: the lease cannot be served.
+    :param asked: the request, with the starts that the lease may have.
+    :param outrun: uuids of nodes that a new lease gets only if necessary.
+    :returns: the plan, or the refusal.
+    :raises LeaseRefused: the lease cannot keep one of its nodes.
     :raises LeaseLimit: its project may not have it at any start.
     :raises LeaseFrozen: nodes cannot be removed from it any more.
     :raises Conflict: the lease, or a lease whose dates may move, has been
         moved since it was read.
     """
-    wanted = _wanted(after)
-    asked = [*wanted.values(), *(
-        () if others is None else others.wanted.values())]
-    snapshot = engine.snapshot(now, asked, compared)
-    try:
-        _check_unmoved(snapshot, before)
-        task = task_module.Task(engine, snapshot, before, after, changes,
-                                wanted, project, allowed, window, others)
-        return (replan_started.plan(task) if started(before, now)
-                else replan_pending.plan(task))
-    except errors.ReservationError:
-        engine.snapshots.confirm(engine.database, snapshot)
-        raise
+    is_compared = rungs.is_compared()
+    is_started = before is not None and started(before, asked.now)
+
+    def plan(terms: ladder.Terms,
+             found: Replanned | Refused | errors.LeaseRefused | None
+             ) -> Replanned | Refused | errors.LeaseRefused:
+        if isinstance(found, Refused) and terms.latest_end is not None:
+            return replan_pending.later(found, terms.latest_end)
+        attempt = _attempt(engine, before or after, after, changes, project,
+                           asked, is_compared or terms.others is not None,
+                           terms.others, outrun)
+        try:
+            if is_started:
+                found = replan_started.plan(attempt)
+            elif isinstance(found, Refused):
+                return replan_pending.beside(attempt, found)
+            else:
+                found = replan_pending.plan(attempt)
+        except errors.ReservationError as exc:
+            engine.snapshots.confirm(engine.database, attempt.snapshot)
+            if isinstance(exc, errors.LeaseRefused):
+                return exc
+            raise
+        if isinstance(found, Refused):
+            engine.snapshots.confirm(engine.database, attempt.snapshot)
+        return found
+    planned = rungs.climb(plan, lambda found: isinstance(found, Replanned),
+                          lambda _: asked)
+    if isinstance(planned, errors.LeaseRefused):
+        raise planned
+    return planned
 
 
-def change_of(before: leases.Lease, after: leases.Lease,
+def change_of(before: leases.Lease | None, after: leases.Lease,
               replanned: Replanned | None, now: datetime.datetime,
               cause: change.Cause = change.Cause.REQUESTED) -> change.Change:
     """Return the change of a lease, with all that makes room for it.
 
-    :param before: the lease as it was read.
+    :param before: the lease as it was read; ``None``: it is new.
     :param after: the lease with its new terms and its new bookings.
     :param replanned: the plan of the new bookings; ``None``: all bookings
         stay.
@@ -92,42 +108,56 @@ def change_of(before: leases.Lease, after: leases.Lease,
     """
     planned = change.Change(now, writes=[change.Write(
         before, after, cause, request_checks.due(after, now))],
-        subject=before.id)
-    planned.wrong_from(*request_checks.passed_from(before, after, now))
-    if after.start != before.start:
+        subject=after.id)
+    if before is not None:
+        planned.wrong_from(*request_checks.passed_from(before, after, now))
+    if before is None or after.start != before.start:
         planned.wrong_from(*request_checks.begun_from(after, now))
     if replanned is not None:
-        planned.difference = replanned.difference
+        planned.seen = replanned.difference.seen
+        planned.homes = replanned.difference.homes
         planned.snapshot = replanned.snapshot
         planned.writes = [*planned.writes, *replanned.slid]
     return planned
 
 
-def earliest(engine: Engine, before: leases.Lease, first: datetime.datetime,
-             now: datetime.datetime, project: ceiling.Ceiling,
-             permits: Callable[[datetime.datetime], bool]
-             ) -> datetime.datetime | None:
-    """Return the earliest start that a queued lease could have.
+def earlier(engine: Engine, before: leases.Lease, first: datetime.datetime,
+            now: datetime.datetime, project: ceiling.Ceiling,
+            permits: Callable[[datetime.datetime], bool]) -> Replanned | None:
+    """Plan a queued lease at an earlier start.
 
     It keeps its number of nodes, and all other leases keep their dates.
 
     :param first: the earliest start that it accepts.
     :param project: the usage of its project without the lease.
     :param permits: whether the limits allow a start at an instant.
+    :returns: ``None`` if it cannot start earlier.
     :raises Conflict: the lease has been moved since it was read.
     """
-    wanted = _wanted(before)
-    snapshot = engine.snapshot(now, wanted.values())
+    return replan_pending.earlier(
+        _attempt(engine, before, before, leases.LeaseChange(), project,
+                 ladder.Asked(now, limits.NONE, before.start, before.start,
+                              before.end)),
+        max(first, now), permits)
+
+
+def _attempt(engine: Engine, before: leases.Lease, after: leases.Lease,
+             changes: leases.LeaseChange, project: ceiling.Ceiling,
+             asked: ladder.Asked, is_compared: bool = True,
+             others: ladder.Others | None = None,
+             outrun: Collection[str] = ()) -> attempts.Attempt:
+    """Return an attempt on the present snapshot.
+
+    :param is_compared: whether the snapshot must have been compared with all
+        nodes in the database, and not only with the recorded changes.
+    """
+    wanted = {each.id: request_checks.requirement_of(each)
+              for each in after.reservations}
+    snapshot = engine.snapshot(asked.now, [*wanted.values(), *(
+        () if others is None else others.wanted.values())], is_compared)
     _check_unmoved(snapshot, before)
-    task = task_module.Task(engine, snapshot, before, before,
-                            leases.LeaseChange(), wanted, project)
-    return replan_pending.earliest(task, max(first, now), permits)
-
-
-def _wanted(lease: leases.Lease) -> dict[str, requirements.Requirement]:
-    """Return the requirement of each reservation of a lease, by id."""
-    return {each.id: request_checks.requirement_of(each)
-            for each in lease.reservations}
+    return attempts.Attempt(engine, snapshot, before, after, changes, wanted,
+                            project, asked, others, outrun)
 
 
 def _check_unmoved(snapshot: snapshots.Snapshot, lease: leases.Lease) -> None:

@@ -10,12 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Plan all nodes of a lease that has not started again."""
+"""Plan all nodes of a lease that is new, or has not started."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -25,7 +24,8 @@ from ironic_reservations.engine import change
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import ladder
-from ironic_reservations.engine.leases.replan import task as task_module
+from ironic_reservations.engine.leases.replan import attempt as attempts
+from ironic_reservations.engine.leases.replan import refused as refused_module
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.planner import bookings
@@ -33,157 +33,184 @@ from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import timeline
 
+_Planned = attempts.Replanned | refused_module.Refused
 
-def plan(task: task_module.Task) -> task_module.Replanned:
-    """Plan all nodes of a lease that has not started.
 
-    :raises LeaseRefused: the lease cannot be served.
+def plan(attempt: attempts.Attempt) -> _Planned:
+    """Plan a lease while all other leases keep their dates.
+
     :raises LeaseLimit: its project may not have it at any start.
-    :raises Conflict: a lease whose dates may move has changed since it was
-        read.
     """
-    least = {each.id: each.least for each in task.after.reservations}
-    hidden = task.placeholders(task.free, task.before.bookings)
-    free = task.free.adding(hidden)
-    if task.window is None or task.permits(task.after.start, least):
-        outcome = _here(task, free, least)
-        if isinstance(outcome, plans.Plan):
-            return _replanned(task, outcome, hidden)
-    if task.window is not None:
-        return _within(task, task.window, least)
-    demands = _demands(task, least)
-    _, outcome, slid = task.slide(free, demands, least, outcome)
-    if isinstance(outcome, plans.Refusal):
-        raise task.refusal(outcome, free, demands)
-    return _replanned(task, outcome, hidden, slid)
+    hidden, free = _free(attempt, attempt.before.bookings)
+    asked, least = attempt.asked, attempt.least
+    if asked.is_open and not attempt.permits(attempt.after.start, least):
+        return _at_any_start(attempt)
+    outcome = _at_start(attempt, free)
+    if isinstance(outcome, plans.Plan):
+        return _replanned(attempt, outcome, hidden)
+    return (_at_any_start(attempt) if asked.is_open
+            else refused_module.Refused(attempt, outcome, free,
+                                        _demands(attempt, least)))
 
 
-def _here(task: task_module.Task, free: timeline.Timeline,
-          least: Mapping[str, int]) -> plans.Plan | plans.Refusal:
-    """Plan a lease at its start, while all others keep their dates.
+def _at_start(attempt: attempts.Attempt, free: timeline.Timeline
+              ) -> plans.Plan | plans.Refusal:
+    """Plan a lease at its start.
 
     :returns: the plan, or the reason why there is none for the minimum number.
     """
     # A lease with more than its least keeps as many if possible; fewer
     # are better than a refusal.
-    after = task.after
+    after, least = attempt.after, attempt.least
     kept = {each.id: max(each.least, min(len(each.bookings), each.most))
             for each in after.reservations}
-    if kept != least and task.permits(after.start, kept):
-        outcome = planning.plan(free, _demands(task, kept),
+    if kept != least and attempt.permits(after.start, kept):
+        outcome = planning.plan(free, _demands(attempt, kept),
                                 hard_requests.limits())
         if isinstance(outcome, plans.Plan):
             return outcome
-    return planning.plan(free, _demands(task, least), hard_requests.limits())
+    return planning.plan(free, _demands(attempt, least),
+                         hard_requests.limits())
 
 
-def _within(task: task_module.Task, window: task_module.Window,
-            least: Mapping[str, int]) -> task_module.Replanned:
-    """Plan a lease at any start of its window."""
+def _at_any_start(attempt: attempts.Attempt) -> _Planned:
+    """Plan a lease at the earliest of the starts that it may have."""
+    asked, least = attempt.asked, attempt.least
+    first = attempt.starting(asked.first)
     # None of its bookings stays, so all hidden promises count.
-    hidden = task.placeholders(task.free, ())
-    free = task.free.adding(hidden)
-    length = task.after.end - task.after.start
-    first = task.starting(window.first)
-    # A host that is not lent any more can be kept at the present start,
-    # but not at another one.
-    demands = [task.snapshot.limited(demand, task.before.project_id)
-               for demand in _demands(first, least)]
-
-    def permits(start: datetime.datetime) -> bool:
-        return task.permits(start, least)
-
-    # Within its present dates, it may have more than the limits allow.
-    opens = {*task.project.opens(), instants.instant(task.before.start)}
-    start = _first_start(free, demands, window.first, window.last + length,
-                         permits, opens)
+    hidden, free = _free(attempt, ())
+    demands = attempts.least_of(_at_first(first))
+    start = attempt.earliest(free, demands, asked.until,
+                             exact=attempt.after.start != asked.first)
     if start is not None:
-        moved = task.starting(start)
-        outcome = _here(moved, free, least)
+        moved = attempt.starting(start)
+        outcome = _at_start(moved, free)
         if isinstance(outcome, plans.Plan):
             return _replanned(moved, outcome, hidden)
     outcome = planning.plan(free, demands, hard_requests.limits())
     if isinstance(outcome, plans.Plan):
         first.check_limits(least)
         return _replanned(first, outcome, hidden)
-    begin, outcome, slid = task.slide(free, demands, least, outcome,
-                                      window.last)
-    if isinstance(outcome, plans.Plan) and begin is not None:
-        return _replanned(task.starting(begin), outcome, hidden, slid)
-    assert isinstance(outcome, plans.Refusal)
-    ahead = ladder.search_end(window.last + length)
-    if window.until is not None:
-        ahead = min(ahead, window.until)
-    # This is an offer.
-    hard_requests.unlock_offers()
-    later = _first_start(free, demands, window.first, ahead, permits, opens)
-    raise task.refusal(outcome, free, (),
-                       None if later is None else later + length)
+    return refused_module.Refused(attempt, outcome, free, demands)
 
 
-def _first_start(free: timeline.Timeline, demands: Sequence[bookings.Demand],
-                 first: datetime.datetime, until: datetime.datetime,
-                 permits: Callable[[datetime.datetime], bool],
-                 opens: Collection[int]) -> datetime.datetime | None:
-    """Return the earliest start; see :func:`ladder.earliest`."""
-    # The first start need not be a whole minute.
-    return first if permits(first) and isinstance(
-        planning.plan(free, demands, hard_requests.limits()), plans.Plan
-        ) else ladder.earliest(free, demands, until, permits, opens)
+def beside(attempt: attempts.Attempt,
+           refused: refused_module.Refused) -> _Planned:
+    """Plan a refused lease with other dates for some leases.
+
+    :param attempt: has these leases.
+    :param refused: the refusal while all other leases keep their dates.
+    :returns: the plan; or the refusal, with the cause that is known now.
+    :raises Conflict: a lease whose dates may move has changed since it was
+        read.
+    """
+    if attempt.asked.is_open:
+        hidden, free = _free(attempt, ())
+        demands = _at_first(attempt.starting(attempt.asked.first))
+    else:
+        hidden, free = _free(attempt, attempt.before.bookings)
+        demands = _demands(attempt, attempt.least)
+    room = attempt.slide(free, demands, attempt.least, refused.refusal)
+    if isinstance(room, plans.Refusal):
+        return dataclasses.replace(refused, refusal=room)
+    if attempt.asked.is_open:
+        attempt = attempt.starting(instants.moment(room.start))
+    return _replanned(attempt, room.plan, hidden, room.writes)
 
 
-def _replanned(task: task_module.Task, outcome: plans.Plan,
-               hidden: Sequence[bookings.Booking],
-               slid: Sequence[change.Write[leases.Lease]] = ()
-               ) -> task_module.Replanned:
-    added = tuple(row for each, granted in zip(
-        task.after.reservations, outcome.granted, strict=True)
-        for row in lease_demands.granted_rows(
-            task.snapshot, each.id, granted, task.after.project_id))
-    return task.replanned(outcome.timeline.without(hidden), added=added,
-                          slid=slid)
+def later(refused: refused_module.Refused,
+          latest_end: datetime.datetime) -> _Planned:
+    """Plan a refused lease at a later start than the requested ones."""
+    attempt = refused.attempt
+    start = attempt.earliest(refused.free, [
+        dataclasses.replace(demand, end=demand.end + refused.begun)
+        for demand in attempts.least_of(refused.demands)], latest_end)
+    if start is not None:
+        moved = attempt.starting(start)
+        outcome = _at_start(moved, refused.free)
+        if isinstance(outcome, plans.Plan):
+            return _replanned(moved, outcome, ())
+    return refused
 
 
-def earliest(task: task_module.Task, first: datetime.datetime,
-             permits: Callable[[datetime.datetime], bool]
-             ) -> datetime.datetime | None:
-    """Return the earliest possible start of a queued lease.
+def earlier(attempt: attempts.Attempt, first: datetime.datetime,
+            permits: Callable[[datetime.datetime], bool]
+            ) -> attempts.Replanned | None:
+    """Plan a queued lease at an earlier start, with as many hosts as it has.
 
     :param first: the earliest start that it accepts.
     :param permits: whether the limits allow a start at an instant.
+    :returns: ``None`` if it cannot start earlier.
     """
-    before = task.before
+    before = attempt.before
     length = before.end - before.start
-    free = task.free.adding(task.placeholders(task.free, before.bookings))
-    demands = [task.snapshot.limited(dataclasses.replace(
+    _, free = _free(attempt, before.bookings)
+    counts = {each.id: len(each.bookings) for each in before.reservations}
+    demands = [attempt.snapshot.limited(dataclasses.replace(
         demand, start=instants.instant(first),
         end=instants.instant(first + length)), before.project_id)
-        for demand in _demands(task, {each.id: len(each.bookings) for each
-                                      in before.reservations})]
+        for demand in _demands(attempt, counts)]
     # A start that is only seconds earlier is not worth a notice.
     latest = instants.instant(before.start) - 1
-    until = instants.moment(latest - latest % ladder.GRAIN) + length
-    if first <= task.snapshot.now:
-        return ladder.earliest(free, demands, until, permits,
-                               task.project.opens())
-    return _first_start(free, demands, first, until, permits,
-                        task.project.opens())
+    start = attempt.earliest(
+        free, demands, instants.moment(latest - latest % ladder.GRAIN)
+        + length, first > attempt.snapshot.now, permits)
+    if start is None:
+        return None
+    moved = attempt.starting(start)
+    hidden, free = _free(moved, before.bookings)
+    outcome = _at_start(moved, free)
+    if isinstance(outcome, plans.Refusal) or any(
+            len(granted) < counts[each.id] for each, granted
+            in zip(before.reservations, outcome.granted, strict=True)):
+        return None
+    return _replanned(moved, outcome, hidden)
 
 
-def _demands(task: task_module.Task, least: Mapping[str, int]
+def _free(attempt: attempts.Attempt, staying: Sequence[leases.NodeBooking]
+          ) -> tuple[list[bookings.Booking], timeline.Timeline]:
+    """Return placeholders, and the timeline without the lease but with them.
+
+    :param staying: see :meth:`attempts.Attempt.placeholders`.
+    """
+    hidden = attempt.placeholders(attempt.free, staying)
+    return hidden, attempt.free.adding(hidden)
+
+
+def _replanned(attempt: attempts.Attempt, outcome: plans.Plan,
+               hidden: Sequence[bookings.Booking],
+               slid: Sequence[change.Write[leases.Lease]] = ()
+               ) -> attempts.Replanned:
+    added = tuple(row for each, granted in zip(
+        attempt.after.reservations, outcome.granted, strict=True)
+        for row in lease_demands.granted_rows(
+            attempt.snapshot, each.id, granted, attempt.after.project_id))
+    return attempt.replanned(
+        outcome.timeline.without(hidden) if hidden else outcome.draft,
+        added=added, slid=slid)
+
+
+def _at_first(first: attempts.Attempt) -> list[bookings.Demand]:
+    """Return demands for the first start of a lease with open dates."""
+    # A host that is not lent any more can be kept at the present start,
+    # but not at another one.
+    return [first.snapshot.limited(demand, first.before.project_id)
+            for demand in _demands(first, first.least)]
+
+
+def _demands(attempt: attempts.Attempt, least: Mapping[str, int]
              ) -> list[bookings.Demand]:
     """Return demands for as many hosts as the limits allow.
 
     :param least: the least number for each reservation, by its id.
     """
-    after, snapshot = task.after, task.snapshot
-    maximums = task.maximums(least)
+    after, snapshot = attempt.after, attempt.snapshot
+    maximums = attempt.maximums(least)
     begin = max(after.start, snapshot.now)
-    return [task.limited(lease_demands.of(
+    return [attempt.limited(lease_demands.of(
         each.id, instants.instant(begin), instants.instant(after.end),
         least[each.id], maximums[each.id],
-        snapshot.eligible(task.wanted[each.id])
-        & ~snapshot.host_set.mask(task.returned(each)),
-        snapshot.margin, snapshot.host_set.mask(
-            booking.node_uuid for booking in each.bookings),
-        each.instances)) for each in after.reservations]
+        snapshot.eligible(attempt.wanted[each.id])
+        & ~snapshot.host_set.mask(attempt.returned(each)),
+        snapshot.margin, attempt.preferred(each, begin), each.instances))
+        for each in after.reservations]

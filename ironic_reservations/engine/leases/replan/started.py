@@ -23,7 +23,8 @@ import datetime
 from ironic_reservations import errors
 from ironic_reservations.engine import hard_requests
 from ironic_reservations.engine.leases import demands as lease_demands
-from ironic_reservations.engine.leases.replan import task as task_module
+from ironic_reservations.engine.leases.replan import attempt as attempts
+from ironic_reservations.engine.leases.replan import refused
 from ironic_reservations.engine.leases.replan import unusable
 from ironic_reservations.model import count_text
 from ironic_reservations.model import instants
@@ -35,94 +36,96 @@ from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 
 
-def plan(task: task_module.Task) -> task_module.Replanned:
+def plan(attempt: attempts.Attempt
+         ) -> attempts.Replanned | refused.Refused:
     """Plan the nodes that a started lease keeps, gets and releases.
 
-    :raises LeaseRefused: the lease cannot be served.
+    :raises LeaseRefused: the lease cannot keep one of its nodes.
     :raises LeaseFrozen: nodes cannot be taken from it any more.
     """
     kept: list[leases.NodeBooking] = []
     ended: list[leases.NodeBooking] = []
-    for each in task.after.reservations:
-        stays, goes = _parted(task, each)
-        _check_fits(task, each, stays)
+    for each in attempt.after.reservations:
+        stays, goes = _parted(attempt, each)
+        _check_fits(attempt, each, stays)
         kept.extend(stays)
         ended.extend(goes)
     usable: list[leases.NodeBooking] = []
     lost: list[leases.NodeBooking] = []
     for row in kept:
-        (usable if task.on_timeline(row) else lost).append(row)
-    unusable.check_closed(task, lost)
-    unusable.check_windows(task, lost, lambda end: _reaches(task, end))
-    unusable.check_loans(task, lost, lambda end: _reaches(task, end))
+        (usable if attempt.on_timeline(row) else lost).append(row)
+    unusable.check_closed(attempt, lost)
+    unusable.check_windows(attempt, lost, lambda end: _reaches(attempt, end))
+    unusable.check_loans(attempt, lost, lambda end: _reaches(attempt, end))
     # A booking that is not extended stays, even if its host would not
     # be granted any more.
-    staying = [_staying(task, row) for row in usable
-               if task.after.end > row.ends_at]
-    units, moving = unusable.overtaken(task, lost, kept)
+    staying = [_staying(attempt, row) for row in usable
+               if attempt.after.end > row.ends_at]
+    units, moving = unusable.overtaken(attempt, lost, kept)
     have = collections.Counter(row.reservation_id for row in kept)
-    maximums = task.maximums({each.id: max(each.least, have[each.id])
-                              for each in task.after.reservations})
-    growing = [demand for each in task.after.reservations
-               if (demand := _growing(task, each, kept, ended,
+    maximums = attempt.maximums({each.id: max(each.least, have[each.id])
+                              for each in attempt.after.reservations})
+    growing = [demand for each in attempt.after.reservations
+               if (demand := _growing(attempt, each, kept, ended,
                                       maximums[each.id])) is not None]
     # A node that is given back is occupied until it is clean.
-    free = task.free.adding([*_leaving(task, ended),
-                             *_keeping(task, usable)])
-    hidden = task.placeholders(free, kept)
+    free = attempt.free.adding([*_leaving(attempt, ended),
+                             *_keeping(attempt, usable)])
+    hidden = attempt.placeholders(free, kept)
     free = free.adding(hidden)
     demands = [*staying, *moving, *growing]
     counts = have + collections.Counter({
-        task_module.reservation_of(demand): demand.least
+        attempts.reservation_of(demand): demand.least
         for demand in growing})
-    _, outcome, slid = task.slide(free, demands, counts, planning.plan(
+    room = attempt.slide(free, demands, counts, planning.plan(
         free, demands, hard_requests.limits()))
-    if isinstance(outcome, plans.Refusal):
-        unusable.check_homes(task, units, moving, outcome)
+    if isinstance(room, plans.Refusal):
+        unusable.check_homes(attempt, units, moving, room)
         # Which bookings of others have to move depends on the end, so
         # if some have to, an earlier end cannot be offered.
-        raise task.refusal(outcome, free, () if moving else demands)
+        return refused.Refused(attempt, room, free,
+                               () if moving else demands)
     homes = {placed.id: row for unit, granted in zip(
-        units, outcome.granted[len(staying):], strict=False)
+        units, room.plan.granted[len(staying):], strict=False)
         for row, placed in zip(unit, granted, strict=True)}
     added: list[leases.NodeBooking] = []
     for demand, granted in zip(
-            growing, outcome.granted[len(staying) + len(moving):],
+            growing, room.plan.granted[len(staying) + len(moving):],
             strict=True):
-        ident = task_module.reservation_of(demand)
+        ident = attempts.reservation_of(demand)
         added.extend(lease_demands.granted_rows(
-            task.snapshot, ident, granted, task.before.project_id,
-            _next_place(task, ident)))
-    return task.replanned(
-        outcome.timeline.without(hidden), kept=kept,
+            attempt.snapshot, ident, granted, attempt.before.project_id,
+            _next_place(attempt, ident)))
+    return attempt.replanned(
+        room.plan.timeline.without(hidden), kept=kept,
         # A booking that has not begun is deleted at once.
         ended=[row for row in ended if row.begun],
-        added=added, homes=homes, slid=slid)
+        added=added, homes=homes, slid=room.writes)
 
 
-def _reaches(task: task_module.Task, end: datetime.datetime) -> bool:
+def _reaches(attempt: attempts.Attempt, end: datetime.datetime) -> bool:
     """Return whether the lease could be extended until an earlier end."""
-    if end <= task.before.end:
+    if end <= attempt.before.end:
         return False
     try:
-        plan(dataclasses.replace(
-            task, after=dataclasses.replace(task.after, end=end)))
+        return isinstance(plan(dataclasses.replace(
+            attempt, after=dataclasses.replace(attempt.after, end=end))),
+            attempts.Replanned)
     except errors.ReservationError:
         return False
-    return True
 
 
-def _parted(task: task_module.Task, each: leases.LeaseReservation
+def _parted(attempt: attempts.Attempt, each: leases.LeaseReservation
             ) -> tuple[list[leases.NodeBooking], list[leases.NodeBooking]]:
     """Return the bookings that stay, and the bookings that are released."""
     rows = [row for row in each.bookings if not row.ending]
-    returned = task.returned(each)
+    returned = attempt.returned(each)
     goes = [row for row in rows if row.node_uuid in returned
-            or task.changes.heal and _broken(task, row)]
+            or attempt.changes.heal and _broken(attempt, row)]
     stays = [row for row in rows if row not in goes]
     surplus = len(stays) - each.most
     if surplus > 0:
-        idle = [row for row in stays if _idle(task, row)]
+        idle = [row for row in stays if _idle(attempt, row)]
         if len(idle) < surplus:
             raise errors.LeaseFrozen(
                 f'The reservation {each.id} has '
@@ -136,34 +139,35 @@ def _parted(task: task_module.Task, each: leases.LeaseReservation
     return stays, goes
 
 
-def _check_fits(task: task_module.Task, each: leases.LeaseReservation,
+def _check_fits(attempt: attempts.Attempt, each: leases.LeaseReservation,
                 rows: Sequence[leases.NodeBooking]) -> None:
     """Check that the nodes that stay meet the new requirement."""
-    old = next(other for other in task.before.reservations
+    old = next(other for other in attempt.before.reservations
                if other.id == each.id)
     if (old.hypervisor_properties, old.resource_properties) == (
             each.hypervisor_properties, each.resource_properties):
         return
-    eligible = task.snapshot.eligible(task.wanted[each.id])
-    if any(not eligible >> task.snapshot.number_of(row) & 1 for row in rows):
+    eligible = attempt.snapshot.eligible(attempt.wanted[each.id])
+    if any(not eligible >> attempt.snapshot.number_of(row) & 1
+           for row in rows):
         raise errors.LeaseFrozen(
             f'The reservation {each.id} has started, and some of its '
             'hosts do not match the new properties. Ask for properties '
             'that its hosts have, or give those hosts back first.')
 
 
-def _broken(task: task_module.Task, row: leases.NodeBooking) -> bool:
+def _broken(attempt: attempts.Attempt, row: leases.NodeBooking) -> bool:
     """Return whether a node cannot serve the lease until the promised end."""
-    number = task.snapshot.number_of(row)
-    here = task.snapshot.host_state(number)
+    number = attempt.snapshot.number_of(row)
+    here = attempt.snapshot.host_state(number)
     return (here.broken() is not None
-            or here.interruption(row, task.snapshot.now) is not None
-            or not task.snapshot.suits(number,
-                                       task.wanted[row.reservation_id]))
+            or here.interruption(row, attempt.snapshot.now) is not None
+            or not attempt.snapshot.suits(number,
+                                       attempt.wanted[row.reservation_id]))
 
 
-def _idle(task: task_module.Task, row: leases.NodeBooking) -> bool:
-    node = task.snapshot.host_of(row).host.node
+def _idle(attempt: attempts.Attempt, row: leases.NodeBooking) -> bool:
+    node = attempt.snapshot.host_of(row).host.node
     if node.compute:
         # It is not known which server uses which booking.
         return True
@@ -171,7 +175,7 @@ def _idle(task: task_module.Task, row: leases.NodeBooking) -> bool:
             and node.instance_uuid is None)
 
 
-def _keeping(task: task_module.Task, rows: Sequence[leases.NodeBooking]
+def _keeping(attempt: attempts.Attempt, rows: Sequence[leases.NodeBooking]
              ) -> list[bookings.Booking]:
     """Return the bookings of rows on the timeline, as immovable bookings.
 
@@ -179,45 +183,45 @@ def _keeping(task: task_module.Task, rows: Sequence[leases.NodeBooking]
     planned again as a whole.
     """
     names = {host_states.name(row) for row in rows
-             if task.after.end <= row.ends_at or (
-                 task.snapshot.host_of(row).host.node.compute)}
-    end = instants.instant(task.after.end)
+             if attempt.after.end <= row.ends_at or (
+                 attempt.snapshot.host_of(row).host.node.compute)}
+    end = instants.instant(attempt.after.end)
     found: list[bookings.Booking] = []
-    for number in {task.snapshot.number_of(row) for row in rows}:
-        for each in task.snapshot.timeline.rows[number]:
+    for number in {attempt.snapshot.number_of(row) for row in rows}:
+        for each in attempt.snapshot.timeline.rows[number]:
             if host_states.whole(each.id) not in names or each.start >= end:
                 continue
             until = min(each.end, end)
             found.append(dataclasses.replace(
                 each, end=until, movable=False, margin=min(
-                    task.snapshot.margin, each.end + each.margin - until)))
+                    attempt.snapshot.margin, each.end + each.margin - until)))
     return found
 
 
-def _staying(task: task_module.Task,
+def _staying(attempt: attempts.Attempt,
              row: leases.NodeBooking) -> bookings.Demand:
     """Return a demand that extends the use of a host."""
-    snapshot = task.snapshot
+    snapshot = attempt.snapshot
     start = instants.instant(
         row.ends_at if snapshot.host_of(row).host.node.compute
         else row.starts_at)
-    return task.limited(lease_demands.of_rows(
+    return attempt.limited(lease_demands.of_rows(
         snapshot, f'{row.reservation_id}{lease_demands.KEPT}{row.place}',
-        [row], start, max(instants.instant(task.after.end), start + 1),
+        [row], start, max(instants.instant(attempt.after.end), start + 1),
         1 << snapshot.number_of(row)))
 
 
-def _leaving(task: task_module.Task, rows: Sequence[leases.NodeBooking]
+def _leaving(attempt: attempts.Attempt, rows: Sequence[leases.NodeBooking]
              ) -> list[bookings.Booking]:
     """Return bookings for nodes that are released, until they are clean."""
     leaving: list[bookings.Booking] = []
     for row in rows:
-        if not row.begun or not task.on_timeline(row):
+        if not row.begun or not attempt.on_timeline(row):
             continue
-        number = task.snapshot.number_of(row)
-        here = task.snapshot.host_state(number)
-        end = instants.instant(task.snapshot.now)
-        until = host_states.late(task.snapshot.now)
+        number = attempt.snapshot.number_of(row)
+        here = attempt.snapshot.host_state(number)
+        end = instants.instant(attempt.snapshot.now)
+        until = host_states.late(attempt.snapshot.now)
         booked = bookings.Booking(
             host_states.name(row),
             min(instants.instant(row.starts_at), end - 1), end, number,
@@ -230,8 +234,8 @@ def _leaving(task: task_module.Task, rows: Sequence[leases.NodeBooking]
                     booked, here.instances[row.reservation_id]),
                 end=min(until, instants.instant(row.ends_at))))
             continue
-        until = max(end + task.snapshot.margin, until)
-        starts = task.free.starts[number]
+        until = max(end + attempt.snapshot.margin, until)
+        starts = attempt.free.starts[number]
         later = bisect.bisect_left(starts, end)
         for start in starts[later:later + 1]:
             until = min(until, start)
@@ -239,39 +243,39 @@ def _leaving(task: task_module.Task, rows: Sequence[leases.NodeBooking]
     return leaving
 
 
-def _growing(task: task_module.Task, each: leases.LeaseReservation,
+def _growing(attempt: attempts.Attempt, each: leases.LeaseReservation,
              kept: Sequence[leases.NodeBooking],
              ended: Sequence[leases.NodeBooking], allowed: int
              ) -> bookings.Demand | None:
     """Return a demand for the hosts that a reservation lacks, if any."""
     have = sum(row.reservation_id == each.id for row in kept)
     least = max(0, each.least - have)
-    old = next(other for other in task.before.reservations
+    old = next(other for other in attempt.before.reservations
                if other.id == each.id)
     most = least
     if (each.least, each.most) != (old.least, old.most):
         most = max(least, min(each.most, allowed) - have)
-    elif task.changes.heal:
+    elif attempt.changes.heal:
         # Hosts beyond the least are replaced if possible.
         lost = sum(row.reservation_id == each.id
-                   and _broken(task, row) for row in ended)
+                   and _broken(attempt, row) for row in ended)
         most = max(least, min(lost, each.most - have))
     if not most:
         return None
-    snapshot = task.snapshot
-    eligible = snapshot.eligible(task.wanted[each.id])
+    snapshot = attempt.snapshot
+    eligible = snapshot.eligible(attempt.wanted[each.id])
     if each.instances is None:
         eligible &= ~snapshot.host_set.mask(row.node_uuid for row in kept)
     elif have and each.instances.affinity:
         eligible &= snapshot.host_set.mask(
             row.node_uuid for row in kept
             if row.reservation_id == each.id)
-    return task.limited(lease_demands.of(
+    return attempt.limited(lease_demands.of(
         each.id + lease_demands.MORE, instants.instant(snapshot.now),
-        instants.instant(task.after.end), least, most, eligible,
-        task.snapshot.margin, snapshot.ready, each.instances, each.id))
+        instants.instant(attempt.after.end), least, most, eligible,
+        attempt.snapshot.margin, snapshot.ready, each.instances, each.id))
 
 
-def _next_place(task: task_module.Task, reservation_id: str) -> int:
-    return 1 + max((row.place for row in task.before.bookings
+def _next_place(attempt: attempts.Attempt, reservation_id: str) -> int:
+    return 1 + max((row.place for row in attempt.before.bookings
                     if row.reservation_id == reservation_id), default=-1)

@@ -26,7 +26,7 @@ import datetime
 from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import demands as lease_demands
 from ironic_reservations.engine.leases import refusal_messages
-from ironic_reservations.engine.leases.replan import task as task_module
+from ironic_reservations.engine.leases.replan import attempt as attempts
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
 from ironic_reservations.planner import bookings
@@ -35,28 +35,28 @@ from ironic_reservations.planner import instance_host_states
 from ironic_reservations.planner import plans
 
 
-def check_closed(task: task_module.Task,
+def check_closed(attempt: attempts.Attempt,
                  rows: Sequence[leases.NodeBooking]) -> None:
     """Check that no closed host is kept beyond its promised end.
 
     :raises LeaseRefused: a closed host would be kept for longer.
     """
-    end = task.before.end
-    if (task.after.end <= end
-            or task.engine.conf.leases.allow_extension_on_closed_hosts):
+    end = attempt.before.end
+    if (attempt.after.end <= end
+            or attempt.engine.conf.leases.allow_extension_on_closed_hosts):
         return
-    found = {task.snapshot.number_of(row): row for row in rows
-             if task.snapshot.host_of(row).closed()}
+    found = {attempt.snapshot.number_of(row): row for row in rows
+             if attempt.snapshot.host_of(row).closed()}
     if not found:
         return
-    place = min(task.place(row.reservation_id) for row in found.values())
+    place = min(attempt.place(row.reservation_id) for row in found.values())
     raise refusal_messages.of_closed(
-        place, [task.snapshot.host_state(number)
+        place, [attempt.snapshot.host_state(number)
                 for number, row in sorted(found.items())
-                if task.place(row.reservation_id) == place], end)
+                if attempt.place(row.reservation_id) == place], end)
 
 
-def check_windows(task: task_module.Task,
+def check_windows(attempt: attempts.Attempt,
                   rows: Sequence[leases.NodeBooking],
                   reaches: Callable[[datetime.datetime], bool]) -> None:
     """Check that no host is kept into its maintenance window.
@@ -64,48 +64,48 @@ def check_windows(task: task_module.Task,
     :param reaches: returns whether the lease could be extended until then.
     :raises LeaseRefused: a host would be kept into its maintenance.
     """
-    before, after = task.before.end, task.after.end
-    until = instants.moment(instants.instant(after) + task.snapshot.margin)
+    before, after = attempt.before.end, attempt.after.end
+    until = instants.moment(instants.instant(after) + attempt.snapshot.margin)
     found = [] if after <= before else [
         (window, row) for row in rows
-        for window in task.snapshot.host_of(row).windows
-        if window.stands(task.snapshot.now)
+        for window in attempt.snapshot.host_of(row).windows
+        if window.stands(attempt.snapshot.now)
         and window.starts_at < until and window.ends_at > before]
     if not found:
         return
     window, row = min(found, key=lambda pair: pair[0].starts_at)
-    latest = min(task.until, instants.moment(
-        instants.instant(window.starts_at) - task.snapshot.margin))
+    latest = min(attempt.until, instants.moment(
+        instants.instant(window.starts_at) - attempt.snapshot.margin))
     raise refusal_messages.of_window(
-        task.place(row.reservation_id),
-        task.snapshot.host_of(row).host, window,
+        attempt.place(row.reservation_id),
+        attempt.snapshot.host_of(row).host, window,
         latest if reaches(latest) else None)
 
 
-def check_loans(task: task_module.Task, rows: Sequence[leases.NodeBooking],
+def check_loans(attempt: attempts.Attempt, rows: Sequence[leases.NodeBooking],
                 reaches: Callable[[datetime.datetime], bool]) -> None:
     """Check that no host is kept beyond the end of its loan.
 
     :param reaches: returns whether the lease could be extended until then.
     :raises LeaseRefused: a host would be kept beyond its loan.
     """
-    loans, after = task.snapshot.loans, task.after.end
-    if after <= task.before.end or (
-            instants.instant(after) + task.snapshot.margin <= loans.until):
+    loans, after = attempt.snapshot.loans, attempt.after.end
+    if after <= attempt.before.end or (
+            instants.instant(after) + attempt.snapshot.margin <= loans.until):
         return
-    lent = loans.to(task.before.project_id)
-    until = instants.moment(loans.until - task.snapshot.margin)
+    lent = loans.to(attempt.before.project_id)
+    until = instants.moment(loans.until - attempt.snapshot.margin)
     for row in rows:
-        number = task.snapshot.number_of(row)
+        number = attempt.snapshot.number_of(row)
         if lent >> number & 1:
-            place = task.place(row.reservation_id)
-            offered = min(task.until, until)
+            place = attempt.place(row.reservation_id)
+            offered = min(attempt.until, until)
             raise refusal_messages.of_loan(
-                place, task.snapshot.host_state(number).host, until,
-                task.before.end, offered if reaches(offered) else None)
+                place, attempt.snapshot.host_state(number).host, until,
+                attempt.before.end, offered if reaches(offered) else None)
 
 
-def overtaken(task: task_module.Task, rows: Sequence[leases.NodeBooking],
+def overtaken(attempt: attempts.Attempt, rows: Sequence[leases.NodeBooking],
               kept: Sequence[leases.NodeBooking]
               ) -> tuple[list[list[leases.NodeBooking]],
                          list[bookings.Demand]]:
@@ -119,18 +119,18 @@ def overtaken(task: task_module.Task, rows: Sequence[leases.NodeBooking],
         and for each unit a demand for another host.
     """
     found = {other: (row, wanted) for row in rows
-             for other, wanted in _overtaken(task, row, kept)}
-    units = lease_demands.units(task.snapshot, found)
+             for other, wanted in _overtaken(attempt, row, kept)}
+    units = lease_demands.units(attempt.snapshot, found)
     moving = []
     for unit in units:
         row, wanted = found[unit[0]]
         moving.append(lease_demands.home(
-            task.snapshot, unit, wanted, task.snapshot.usable,
+            attempt.snapshot, unit, wanted, attempt.snapshot.usable,
             f'{row.reservation_id}:{row.place}:{host_states.name(unit[0])}'))
     return units, moving
 
 
-def check_homes(task: task_module.Task,
+def check_homes(attempt: attempts.Attempt,
                 units: Sequence[Sequence[leases.NodeBooking]],
                 moving: Sequence[bookings.Demand],
                 refused: plans.Refusal) -> None:
@@ -143,35 +143,35 @@ def check_homes(task: task_module.Task,
     """
     for unit, demand in zip(units, moving, strict=True):
         if demand.id == refused.demand.id:
-            place = task.place(task_module.reservation_of(demand))
+            place = attempt.place(attempts.reservation_of(demand))
             raise refusal_messages.of_overtaken(
-                place, task.snapshot.host_of(unit[0]).host,
-                task.after.end, refused.cause)
+                place, attempt.snapshot.host_of(unit[0]).host,
+                attempt.after.end, refused.cause)
 
 
-def _overtaken(task: task_module.Task, row: leases.NodeBooking,
+def _overtaken(attempt: attempts.Attempt, row: leases.NodeBooking,
                kept: Sequence[leases.NodeBooking]
                ) -> list[snapshots.Displaced]:
     """Return bookings of others in the time for which a host is kept."""
-    before, after = task.before.end, task.after.end
-    here = task.snapshot.host_of(row)
+    before, after = attempt.before.end, attempt.after.end
+    here = attempt.snapshot.host_of(row)
     if after <= before:
         return []
     if here.host.node.compute:
-        return _crowded_out(task, here, kept)
-    until = instants.instant(after) + task.snapshot.margin
+        return _crowded_out(attempt, here, kept)
+    until = instants.instant(after) + attempt.snapshot.margin
     return [(other, wanted) for other, wanted in here.promised
             if not other.begun and other.starts_at >= before
             and instants.instant(other.starts_at) < until]
 
 
-def _crowded_out(task: task_module.Task, here: host_states.HostState,
+def _crowded_out(attempt: attempts.Attempt, here: host_states.HostState,
                  kept: Sequence[leases.NodeBooking]
                  ) -> list[snapshots.Displaced]:
     """Return bookings without room on a compute host beside kept bookings."""
     staying = {row.uuid for row in kept}
-    end = instants.instant(task.after.end)
-    there = [host_states.of_row(row, 0, task.snapshot.now, 0, 1,
+    end = instants.instant(attempt.after.end)
+    there = [host_states.of_row(row, 0, attempt.snapshot.now, 0, 1,
                                 here.instances[row.reservation_id])
              for row, _ in here.promised]
     known = {row.uuid for row, _ in instance_host_states.excess(here, there)}

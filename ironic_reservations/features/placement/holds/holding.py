@@ -24,6 +24,7 @@ Allocations of others are never changed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Sequence
 import dataclasses
 import enum
@@ -176,11 +177,11 @@ def hold(engine: Engine, promise: values.Promise) -> Result:
     return complete(engine, found, promise.instance_uuid)
 
 
-def hold_all(engine: Engine, promises: Sequence[values.Promise],
-             results: dict[str, Result] | None = None) -> dict[str, Result]:
+def hold_all(engine: Engine, promises: Sequence[values.Promise]
+             ) -> Iterator[tuple[str, Result]]:
     """Hold resources of hosts, with one write if possible.
 
-    :returns: the results by owner.
+    :returns: each owner with the result, as soon as it is known.
     :raises PlacementUnavailable: some holds were not written, or this is not
         known; these will be released.
     """
@@ -192,12 +193,13 @@ def hold_all(engine: Engine, promises: Sequence[values.Promise],
             return []
         with engine.database.write() as connection:
             return [(each, intend(engine, connection, each)) for each in new]
-    results = {} if results is None else results
-    _complete_all(engine, retry.until_committed(attempt), results)
+    known = set()
+    for owner, result in _complete_all(engine, retry.until_committed(attempt)):
+        known.add(owner)
+        yield owner, result
     for promise in promises:
-        if promise.owner not in results:
-            results[promise.owner] = hold(engine, promise)
-    return results
+        if promise.owner not in known:
+            yield promise.owner, hold(engine, promise)
 
 
 def intend(engine: Engine, connection: sa.Connection, promise: values.Promise,
@@ -262,8 +264,8 @@ def complete(engine: Engine, intended: values.Hold,
 
 
 def _complete_all(engine: Engine,
-                   intended: Sequence[tuple[values.Promise, values.Hold]],
-                   results: dict[str, Result]) -> None:
+                  intended: Sequence[tuple[values.Promise, values.Hold]]
+                  ) -> Iterator[tuple[str, Result]]:
     """Write new holds together or, if that fails, one by one."""
     if not intended:
         return
@@ -273,7 +275,8 @@ def _complete_all(engine: Engine,
         there = {held.owner: Result(Verdict.HELD, held)
                  for held in transitions.reactivate_all(engine, new)}
         for one in new:
-            results[one.owner] = there.get(one.owner) or _confirm(engine, one)
+            yield (one.owner,
+                   there.get(one.owner) or _confirm(engine, one))
         return
     sent = answer.outcome is answers.Outcome.UNCERTAIN
     for number, (promise, one) in enumerate(intended):
@@ -282,8 +285,7 @@ def _complete_all(engine: Engine,
                 transitions.forget(engine, *new[number:])
             break
         try:
-            results[one.owner] = complete(engine, one,
-                                          promise.instance_uuid, sent)
+            yield one.owner, complete(engine, one, promise.instance_uuid, sent)
         except errors.PlacementUnavailable:
             if not sent:
                 # Nothing has been written for these.

@@ -69,7 +69,9 @@ def take(context: lease_context.Context,
         results: dict[str, holding.Result] = {}
         failed: _Unready | None = None
         try:
-            holding.hold_all(engine, [one for _, one in some], results)
+            for owner, result in holding.hold_all(
+                    engine, [one for _, one in some]):
+                results[owner] = result
         except errors.PlacementUnavailable as exc:
             failed = _Unready(f'cannot be held: {exc}')
         refused.update({booking.id: why for booking, one in some if (

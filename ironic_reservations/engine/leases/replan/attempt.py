@@ -10,17 +10,18 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The task to plan one lease again, on one snapshot."""
+"""An attempt to plan one lease, on one snapshot."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import datetime
 import functools
 
-from ironic_reservations import errors
 from ironic_reservations.engine import ceiling
 from ironic_reservations.engine import change
 from ironic_reservations.engine import difference as difference_module
@@ -30,16 +31,13 @@ from ironic_reservations.engine import snapshots
 from ironic_reservations.engine.leases import dates as lease_dates
 from ironic_reservations.engine.leases import ladder
 from ironic_reservations.engine.leases import placeholders
-from ironic_reservations.engine.leases import refusal_messages
-from ironic_reservations.engine.leases import request_checks
 from ironic_reservations.model import instants
 from ironic_reservations.model import leases
-from ironic_reservations.model import limits
 from ironic_reservations.model import requirements
-from ironic_reservations.planner import allowance
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import host_states
 from ironic_reservations.planner import offers
+from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import timeline
 
@@ -60,18 +58,9 @@ class Replanned:
     slid: _Slid = ()
 
 
-@dataclasses.dataclass(frozen=True)
-class Window:
-    """The starts that a lease with open dates may have.
-
-    :ivar first: its earliest start.
-    :ivar last: its latest start.
-    :ivar until: the latest end that may be offered; ``None``: any.
-    """
-
-    first: datetime.datetime
-    last: datetime.datetime
-    until: datetime.datetime | None
+def least_of(demands: Sequence[bookings.Demand]) -> list[bookings.Demand]:
+    """Return demands for no more than the least numbers."""
+    return [dataclasses.replace(each, most=each.least) for each in demands]
 
 
 def reservation_of(demand: bookings.Demand) -> str:
@@ -80,17 +69,17 @@ def reservation_of(demand: bookings.Demand) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class Task:
+class Attempt:
     """A lease to plan, and the snapshot to plan it on.
 
-    :ivar before: the lease as it was read.
+    :ivar before: the lease as it was read; a new one has no bookings.
     :ivar after: the lease with its new terms and its present bookings.
     :ivar wanted: the requirement of each of its reservations, by id.
     :ivar project: the usage of its project without the lease.
-    :ivar window: the range of its starts; ``None``: only the start of
-        ``after``.
-    :ivar allowed: the limits of the caller.
+    :ivar asked: the request, with the starts that the lease may have.
     :ivar others: the leases whose dates may move for it, if any.
+    :ivar outrun: uuids of nodes that other requests took during an earlier
+        attempt; a new lease prefers other ones.
     """
 
     engine: Engine
@@ -100,9 +89,14 @@ class Task:
     changes: leases.LeaseChange
     wanted: Mapping[str, requirements.Requirement]
     project: ceiling.Ceiling
-    allowed: limits.Limits = limits.NONE
-    window: Window | None = None
+    asked: ladder.Asked
     others: ladder.Others | None = None
+    outrun: Collection[str] = ()
+
+    @property
+    def least(self) -> dict[str, int]:
+        """The least number for each of its reservations, by its id."""
+        return {each.id: each.least for each in self.after.reservations}
 
     @functools.cached_property
     def own(self) -> frozenset[str]:
@@ -142,51 +136,62 @@ class Task:
     def slide(self, free: timeline.Timeline,
               demands: Sequence[bookings.Demand],
               counts: Mapping[str, int],
-              outcome: plans.Plan | plans.Refusal,
-              latest: datetime.datetime | None = None
-              ) -> tuple[datetime.datetime | None,
-                         plans.Plan | plans.Refusal, _Slid]:
+              outcome: plans.Plan | plans.Refusal
+              ) -> ladder.Room | plans.Refusal:
         """Plan refused demands, and move the dates of other leases for them.
 
         :param free: the timeline without the bookings that the demands
             replace.
         :param counts: the least number of hosts or instances for each
             reservation, by its id.
-        :param outcome: their refusal while all others keep their dates.
-        :param latest: their latest start; ``None``: the start is fixed.
-        :returns: their start, the plan, and the leases whose dates move.
+        :param outcome: their plan, or their refusal, while all others keep
+            their dates.
         :raises Conflict: one of these leases has changed since it was read.
         """
-        if isinstance(outcome, plans.Plan) or self.others is None:
-            return None, outcome, ()
-        if self.allowed.counted:
+        if isinstance(outcome, plans.Plan):
+            return ladder.Room(instants.instant(self.after.start), outcome)
+        if self.others is None:
+            return outcome
+        if self.asked.allowed.counted or (
+                self.asked.is_open and not self.before.bookings):
             # The amount beyond the least that the limits allow depends on
-            # the new dates of other leases.
-            demands = [dataclasses.replace(each, most=each.least)
-                       for each in demands]
-        counted = self._counted(counts)
-
-        def at(start: int) -> leases.Lease:
-            return counted if latest is None else lease_dates.starting_at(
-                counted, instants.moment(start), self.snapshot.now)
-
-        def held(start: int) -> list[allowance.Held]:
-            lease = at(start)
-            return allowance.held(lease, lease.start, lease.end)
-
-        room = self.others.find_room(
-            self.snapshot, free, demands, ladder.RoomRequest(
-                self.before.project_id, self.allowed,
-                None if latest is None else instants.instant(latest), held,
-                lambda project, start: project.permits_change(
-                    at(start), self.before), self.before.id))
+            # the new dates of other leases, and on its own.
+            demands = least_of(demands)
+        room = self.others.find_room(self.snapshot, free, demands, (
+            self._counted(counts), self.before), {})
         if isinstance(room, ladder.Room):
-            return instants.moment(room.start), room.plan, room.writes
-        return None, (outcome if room else dataclasses.replace(
-            outcome, cause=plans.Cause.SEARCH_LIMIT)), ()
+            return room
+        return outcome if room else dataclasses.replace(
+            outcome, cause=plans.Cause.SEARCH_LIMIT)
 
-    def starting(self, start: datetime.datetime) -> Task:
-        """Return the task for another start."""
+    def earliest(self, free: timeline.Timeline,
+                 demands: Sequence[bookings.Demand],
+                 latest_end: datetime.datetime, exact: bool = False,
+                 permits: Callable[[datetime.datetime], bool] | None = None
+                 ) -> datetime.datetime | None:
+        """Return the earliest start while all other leases keep their dates.
+
+        :param demands: with the first start that is tried.
+        :param exact: whether this start need not be a whole minute.
+        :param permits: returns whether the limits allow a start; ``None``: for
+            the least numbers.
+        """
+        least = self.least
+        may_start = permits or (lambda start: self.permits(start, least))
+        first = instants.moment(demands[0].start)
+        if exact and may_start(first) and isinstance(planning.plan(
+                free, demands, hard_requests.limits()), plans.Plan):
+            return first
+        found = offers.soonest(
+            free, demands, instants.instant(latest_end),
+            hard_requests.limits(), ladder.GRAIN,
+            lambda moved: may_start(instants.moment(moved[0].start)),
+            # Within its present dates, it may have more than the limits allow.
+            {*self.project.opens(), instants.instant(self.before.start)})
+        return instants.moment(found.demands[0].start) if found else None
+
+    def starting(self, start: datetime.datetime) -> Attempt:
+        """Return the attempt for another start."""
         return dataclasses.replace(self, after=lease_dates.starting_at(
             self.after, start, self.snapshot.now))
 
@@ -201,8 +206,20 @@ class Task:
                 counts: Mapping[str, int]) -> bool:
         """Return whether the limits allow a start at an instant."""
         moved = self.starting(start)
-        return self.project.permits_change(moved._counted(counts),
-                                           self.before)
+        return self.project.permits_lease(moved._counted(counts), self.before)
+
+    def preferred(self, each: leases.LeaseReservation,
+                  begin: datetime.datetime) -> int:
+        """Return the hosts that are preferred for a reservation."""
+        snapshot = self.snapshot
+        if self.before.bookings:
+            return snapshot.host_set.mask(row.node_uuid
+                                          for row in each.bookings)
+        # A lease that starts at once prefers hosts that are ready.
+        ready = snapshot.ready if begin <= snapshot.now else 0
+        return ready if not self.outrun else (
+            (ready or snapshot.usable)
+            & ~snapshot.host_set.mask(self.outrun))
 
     def maximums(self, counts: Mapping[str, int]) -> dict[str, int]:
         """Return the largest number that the limits allow, by reservation.
@@ -215,10 +232,9 @@ class Task:
         """Return the lease as limits count it."""
         after = self.after
         return dataclasses.replace(after, reservations=tuple(
-            dataclasses.replace(each, bookings=tuple(
-                leases.NodeBooking(0, each.id, place, '', after.start,
-                                   after.end)
-                for place in range(counts[each.id])))
+            dataclasses.replace(each, bookings=counts[each.id] * (
+                leases.NodeBooking(0, each.id, 0, '', after.start,
+                                   after.end),))
             for each in after.reservations))
 
     def placeholders(self, free: timeline.Timeline,
@@ -269,86 +285,13 @@ class Task:
         """Return whether a node is usable, and so on the timeline."""
         return bool(self.snapshot.usable >> self.snapshot.number_of(row) & 1)
 
-    def refusal(self, refused: plans.Refusal, free: timeline.Timeline,
-                demands: Sequence[bookings.Demand],
-                later: datetime.datetime | None = None
-                ) -> errors.LeaseRefused:
-        """Return the error for a lease that cannot be changed like this.
-
-        :param free: the timeline on which it was planned.
-        :param demands: its demands, from which an earlier end is offered;
-            empty if none can be offered.
-        :param later: a later end of its window that would help.
-        """
-        if self.window is not None:
-            return self._refused_window(refused, self.window, later)
-        place = self.place(reservation_of(refused.demand))
-        moved = demands if self.after.start != self.before.start else ()
-        return refusal_messages.of_change(
-            self.snapshot, self.before.project_id, place,
-            self.after.reservations, refused,
-            self._latest_end(free, demands), self._other_windows(free, moved))
-
-    def _refused_window(self, refused: plans.Refusal, window: Window,
-                        later: datetime.datetime | None
-                        ) -> errors.LeaseRefused:
-        place = self.place(reservation_of(refused.demand))
-        # An offer has other dates only, and no other hosts.
-        if self.changes.opened is None or self.changes.reservations:
-            later = None
-        return refusal_messages.of_open_dates(
-            self.snapshot, self.before.project_id, place, refused,
-            (window.first, window.last), self.after, later)
-
-    def _latest_end(self, free: timeline.Timeline,
-                    demands: Sequence[bookings.Demand]
-                    ) -> datetime.datetime | None:
-        """Return the latest end of an extension, if it is known."""
-        if self.after.end <= self.before.end or not demands:
-            return None
-        for offer in offers.offers(
-                free, demands, instants.instant(self.snapshot.now),
-                instants.instant(self.after.end),
-                hard_requests.unlock_offers(), (offers.Kind.SHORTER,)):
-            end = min(self.until, instants.moment(max(
-                demand.end for demand in offer.demands)))
-            return end if end > self.before.end else None
-        return None
-
-    def _other_windows(self, free: timeline.Timeline,
-                       demands: Sequence[bookings.Demand]
-                       ) -> list[tuple[str, datetime.datetime,
-                                       datetime.datetime]]:
-        """Return the nearest windows that a lease could be moved to.
-
-        :returns: the windows, each with the kind of its offer.
-        """
-        if not demands:
-            return []
-        latest = min(filter(None, (
-            ladder.search_end(self.after.end), request_checks.latest_end(
-                self.allowed, self.snapshot.now))))
-        now = instants.instant(self.snapshot.now)
-        found = []
-        for offer in offers.offers(
-                free, demands, now, instants.instant(latest),
-                hard_requests.unlock_offers(), (
-                    offers.Kind.LATER, offers.Kind.EARLIER), instants.SECOND,
-                max(0, now - instants.instant(self.after.start))):
-            start, end = (instants.moment(each) for each in (
-                offer.demands[0].start, offer.demands[0].end))
-            if self.project.permits_change(dataclasses.replace(
-                    self.after, start=start, end=end), self.before):
-                found.append((offer.kind.value, start, end))
-        return found
-
-    def replanned(self, after: timeline.Timeline, *,
+    def replanned(self, after: timeline.Timeline | timeline.Draft, *,
                   kept: Sequence[leases.NodeBooking] = (),
                   ended: Sequence[leases.NodeBooking] = (),
                   added: Sequence[leases.NodeBooking] = (),
                   homes: Mapping[str, leases.NodeBooking] | None = None,
                   slid: _Slid = ()) -> Replanned:
-        """Return the result of the task.
+        """Return the result of the attempt.
 
         :param after: the timeline with the lease.
         :param kept: rows that stay, until the new end.
