@@ -28,6 +28,7 @@ from typing import Any
 
 from ironic_reservations import engine as engine_module
 from ironic_reservations import errors
+from ironic_reservations.api import versions
 from ironic_reservations.api.types import lease_body
 from ironic_reservations.db import bookings as db_bookings
 from ironic_reservations.db import hosts as db_hosts
@@ -121,7 +122,8 @@ def ask(start: float | None, end: float, *wishes:
 def posted(offer: dict[str, Any], now: datetime.datetime,
            project_id: str | None = PROJECT) -> leases.LeaseRequest:
     """Read a counter-offer as the API would, were it posted unchanged."""
-    return lease_body.new_lease(offer['lease'], now, project_id, None, None)
+    return lease_body.new_lease(offer['lease'], now, project_id, None, None,
+                                versions.MAXIMUM)
 
 
 def pull(engine: engine_module.Engine,

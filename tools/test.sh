@@ -13,6 +13,7 @@
 
 # Run the gate: ./tools/test.sh
 # Some tests: ./tools/test.sh tests.unit (it takes what "stestr run" takes).
+# Tests of the gate without MariaDB and PostgreSQL: --without-servers
 # The long run, or pieces of it: ./tools/test.sh --all --all=cloud,storms
 #
 # The last line says how many passed, failed and were skipped; the exit code
@@ -21,6 +22,11 @@
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+if [[ " $* " =~ \ (-h|--help)\  ]]; then
+    # Before anything is installed or imported.
+    sed -n '/^# Run the gate/,/^$/s/^# \{0,1\}//p' tools/test.sh
+    exit
+fi
 # shellcheck source=tools/venv.sh
 source tools/venv.sh
 install_environment py3

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from ironic_reservations import errors
 from ironic_reservations.api import expose
+from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
 
 _HEADER = 'HTTP_IDEMPOTENCY_KEY'
@@ -38,6 +39,18 @@ def read(call: expose.Call, engine: Engine) -> str | None:
             'ASCII characters. Send a new UUID, for example.')
     count(call, engine)
     return key
+
+
+def identity(call: expose.Call, engine: Engine, kind: str,
+             content: object) -> earlier.Key | None:
+    """Return the identity of a request; ``None`` without a key.
+
+    :param kind: the kind of the requests that the key identifies.
+    :param content: the parts that are the same in each copy.
+    """
+    given = read(call, engine)
+    return None if given is None else earlier.of_request(
+        kind, call.context.project_id, given, content)
 
 
 def count(call: expose.Call, engine: Engine) -> None:

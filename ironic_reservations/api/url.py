@@ -14,6 +14,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from urllib import parse
 from wsgiref import util
 
 from oslo_config import cfg
@@ -49,6 +51,17 @@ def root(environ: wsgi.Environ, conf: cfg.ConfigOpts) -> str:
     if script.endswith(PREFIX) and not public.endswith(PREFIX):
         public += PREFIX
     return str(public)
+
+
+def page(address: str, query: Mapping[str, object]) -> str:
+    """Return the link to a page.
+
+    :param address: the URL of the list.
+    :param query: the parameters; those that are ``None`` are left out.
+    """
+    return f'{address}?' + parse.urlencode(
+        {name: value for name, value in query.items() if value is not None},
+        safe=',')
 
 
 def seen(environ: wsgi.Environ, conf: cfg.ConfigOpts, inside: bool) -> str:

@@ -59,7 +59,7 @@ def parsed(path: str, body: Any, read: Callable[[Any], _T]) -> _T:
 
 
 def page(body: Any, kind: str, read: Callable[[Any], _T]
-          ) -> tuple[list[_T], str | None]:
+         ) -> tuple[list[_T], str | None]:
     """Return the objects of a page, and the marker if it is not the last."""
     rows = documents.each_of(body, kind, dict)
     more = rows and 'next' in body

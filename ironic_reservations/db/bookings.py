@@ -377,7 +377,7 @@ def end(connection: sa.Connection, bookings: Collection[leases.NodeBooking],
     """
     # A booking that is ended late must not overlap the next one.
     _execute(connection, _END, bookings, now=now, updated_at=now,
-           state=leases.BookingState.ENDING.value)
+             state=leases.BookingState.ENDING.value)
 
 
 def update_lessees(connection: sa.Connection,
@@ -460,7 +460,7 @@ def write(connection: sa.Connection, before: Collection[leases.NodeBooking],
 
 
 def _execute(connection: sa.Connection, statement: sa.Update | sa.Delete,
-           bookings: Collection[leases.NodeBooking], **values: Any) -> None:
+             bookings: Collection[leases.NodeBooking], **values: Any) -> None:
     """Change or delete bookings, if they are as they were read.
 
     :param statement: with the condition :data:`AS_READ`.

@@ -84,7 +84,7 @@ def lock_projects(connection: sa.Connection, kind: str,
 
 
 def _lock_projects(connection: sa.Connection, name: str,
-              now: datetime.datetime) -> None:
+                   now: datetime.datetime) -> None:
     # UPDATE claims SET expires_at = ? WHERE name = ?
     with row_queue.turn((name,)):
         there = connection.execute(

@@ -34,7 +34,6 @@ from ironic_reservations.model import instance_reservations
 
 _i = tables.instance_reservations.c
 _l = tables.lease_reservations.c
-_r = tables.reservations.c
 _ASKED = store.Rows(
     instance_reservations.InstanceReservation, tables.instance_reservations,
     'an instance reservation', apart=('request', 'flavor'),
@@ -67,11 +66,8 @@ _ALL = sa.select(*labelled())
 _OF_LEASES = _ALL.where(_i.reservation_id.in_(
     sa.select(_l.id).where(
         _l.lease_id.in_(sa.bindparam('leases', expanding=True)))))
-# SELECT ... FROM instance_reservations WHERE reservation_id IN
-#   (SELECT lease_reservation_id FROM reservations WHERE node_uuid IN (...))
-_OF_NODES = _ALL.where(_i.reservation_id.in_(
-    sa.select(_r.lease_reservation_id).where(
-        _r.node_uuid.in_(sa.bindparam('uuids', expanding=True)))))
+# SELECT ... FROM instance_reservations WHERE reservation_id = ...
+_OF_RESERVATION = _ALL.where(_i.reservation_id == sa.bindparam('reservation'))
 _Found = dict[str, instance_reservations.InstanceReservation]
 
 
@@ -102,19 +98,14 @@ def read_of_leases(connection: sa.Connection,
                                      {'leases': list(lease_ids)}))
 
 
-def read_of_nodes(connection: sa.Connection,
-                  node_uuids: Collection[str] | None = None) -> _Found:
-    """Return the instance reservations with bookings on nodes.
+def read(connection: sa.Connection, reservation_id: str
+         ) -> instance_reservations.InstanceReservation | None:
+    """Return an instance reservation; ``None`` for a reservation of hosts.
 
-    :param node_uuids: ``None``: all instance reservations.
-    :returns: by the id of the lease reservation.
+    :param reservation_id: the id of the lease reservation.
     """
-    if node_uuids is None:
-        return _found(connection.execute(_ALL))
-    if not node_uuids:
-        return {}
-    return _found(connection.execute(_OF_NODES,
-                                     {'uuids': list(node_uuids)}))
+    return _found(connection.execute(
+        _OF_RESERVATION, {'reservation': reservation_id})).get(reservation_id)
 
 
 def update(connection: sa.Connection,

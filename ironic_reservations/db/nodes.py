@@ -333,7 +333,7 @@ def insert_in_any_case(connection: sa.Connection, node: mirrored_node.Node,
     """Add a node to the mirror; it is uncertain if all others are."""
     if not insert_node(connection, node, now):
         NODE.insert(connection, [node], generation=db_generations.first(),
-                     observed_at=now, let_through=None)
+                    observed_at=now, let_through=None)
         insert_traits(connection, {node.uuid: node.traits})
         histories.keep_new(connection, node.uuid, now)
 

@@ -212,7 +212,7 @@ def update(connection: sa.Connection, before: node_reservation.Reservation,
     # UPDATE reservations SET ... WHERE (it is as it was read) AND
     #   (state != 'reserved' OR expires_at > now)
     RESERVATION.update(connection, before, after, _UPDATE_LIVE,
-                        now=now, updated_at=now)
+                       now=now, updated_at=now)
 
 
 def write(connection: sa.Connection, pairs: Sequence[Pair],

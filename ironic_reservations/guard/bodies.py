@@ -50,7 +50,7 @@ _ALLOCATION_TEXTS = ('name', 'node', 'owner', 'resource_class', 'uuid')
 #: What is looked up in the database, and the type that it has in our API.
 _LOOKED_UP: Mapping[str, Callable[[Any], object]] = {
     'resource_class': basic.to_resource_class, 'traits': basic.to_traits,
-    'owner': basic.to_name}
+    'owner': basic.to_project}
 
 
 @dataclasses.dataclass(frozen=True)

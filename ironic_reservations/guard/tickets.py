@@ -95,7 +95,7 @@ class Gate:
         uuid, act = _asked(environ['REQUEST_METHOD'],
                            environ.get('PATH_INFO', ''), body)
         admitted = tickets.take(self.engine, environ[inward.TICKET_KEY], uuid,
-                               act)
+                                act)
         if act in permitted.ACTS:
             admitted = self._check_maintenance(environ, admitted, act)
         answer = carry.pass_on(self.engine, self._app, admitted,

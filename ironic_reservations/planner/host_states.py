@@ -463,7 +463,7 @@ def _homeless(host_state: HostState, now: datetime.datetime) -> frozenset[int]:
 
 
 def clipped(there: list[bookings.Booking],
-             ranks: Callable[[], list[int]]) -> list[bookings.Booking]:
+            ranks: Callable[[], list[int]]) -> list[bookings.Booking]:
     """Clip bookings that overlap.
 
     The planner makes no such bookings; but a longer margin may have been

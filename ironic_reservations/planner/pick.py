@@ -194,7 +194,7 @@ def why_not(request: NodeRequest, uuid: str, snapshot: Snapshot,
             f'has the resource class {node.resource_class}, '
             f'not {request.resource_class}')
     if request.class_name and not is_of_class(node.resource_class,
-                                          request.class_name):
+                                              request.class_name):
         return reasons.Reason(
             uuid, reasons.RESOURCE_CLASS_MISMATCH,
             f'has the resource class {node.resource_class}, '

@@ -110,11 +110,12 @@ class Enforcer:
             raise
         except Exception as exc:
             # oslo.policy reads a changed file once, and keeps the former
-            # rules if it cannot.
+            # rules if it cannot. A check of another service fails again.
+            allowed = bool(self._enforcer.authorize(*wanted))
             LOG.error('A policy file was changed and cannot be read, so the '
                       'former rules apply until it is corrected: %s. Check it '
                       'with oslopolicy-validator', exc)
-            return bool(self._enforcer.authorize(*wanted))
+            return allowed
 
     def authorize(self, context: oslo_context.RequestContext, rule: str,
                   target: Mapping[str, Any] | None = None) -> None:

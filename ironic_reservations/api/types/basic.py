@@ -45,12 +45,10 @@ _UUID = re.compile('[0-9a-fA-F]{32}|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-'
 _INSTANT = re.compile(
     r'[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}'
     r'([.][0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})')
-_INTEGER = re.compile('-?[0-9]{1,1000}')
+_DIGITS = re.compile('[0-9]{1,1000}')
 _DAY = re.compile('[0-9]{4}-[0-9]{2}-[0-9]{2}')
 _TRAIT = re.compile('[A-Z0-9_]{1,255}')
 _MAX_TRAITS = 50
-_MAX_CLASS = 80
-_MAX_PROJECT = 255
 _MAX_SECONDS = 2 ** 31 - 1
 
 
@@ -59,6 +57,20 @@ def to_uuid(value: Any) -> str:
     if not isinstance(value, str) or not _UUID.fullmatch(value):
         raise ValueError(f'{shown(value)} is not a UUID')
     return str(uuid.UUID(value))
+
+
+def uuid_of(ident: str, kind: str,
+            unknown: type[errors.ReservationError]) -> str:
+    """Return the canonical form of the UUID in a path.
+
+    :param kind: the kind of the resource, in words.
+    :param unknown: raised for any other text.
+    """
+    try:
+        return to_uuid(ident)
+    except ValueError as exc:
+        raise unknown(f'There is no {kind} {ascii(ident)[:80]}: that is not a '
+                      'UUID.') from exc
 
 
 def to_uuids(value: Any) -> tuple[str, ...]:
@@ -88,27 +100,45 @@ def to_instant(value: Any) -> datetime.datetime:
                          'date') from exc
 
 
+def to_number(value: Any, least: int, most: int, what: str = '') -> int:
+    """Return a whole number in a range.
+
+    :param what: the words for the counted things in refusals.
+    """
+    # bool is a subclass of int.
+    if (not isinstance(value, int) or isinstance(value, bool)
+            or not least <= value <= most):
+        raise ValueError(f'a whole number{what} from {least} to {most} is '
+                         f'expected, not {shown(value)}')
+    return value
+
+
 def to_seconds(value: Any, least: int = 1) -> int:
     """Return a whole number of seconds.
 
     :param least: the smallest number.
     """
-    # bool is a subclass of int.
-    if (not isinstance(value, int) or isinstance(value, bool)
-            or not least <= value <= _MAX_SECONDS):
-        raise ValueError(f'a whole number of seconds from {least} to '
-                         f'{_MAX_SECONDS} is expected, not {shown(value)}')
-    return value
+    return to_number(value, least, _MAX_SECONDS, ' of seconds')
 
 
-def to_resource_class(value: Any) -> str:
-    """Return the name of a resource class, as in Ironic."""
-    if (not isinstance(value, str) or not value.isprintable()
-            or not 1 <= len(value.strip()) <= len(value) <= _MAX_CLASS):
-        raise ValueError('a name of 1 to '
-                         f'{_MAX_CLASS} printable characters is expected, not '
-                         f'{shown(value)}')
-    return value
+def text_of(most: int, what: str = 'a name') -> Callable[[Any], str]:
+    """Return a function that reads a text that people can see.
+
+    :param most: the maximum number of characters.
+    :param what: the word for the text in refusals.
+    """
+    def to_text(value: Any) -> str:
+        if (not isinstance(value, str) or not value.isprintable()
+                or not 1 <= len(value.strip()) <= len(value) <= most):
+            raise ValueError(f'{what} of 1 to {most} printable characters is '
+                             f'expected, not {shown(value)}')
+        return value
+    return to_text
+
+
+#: As in Ironic.
+to_resource_class = text_of(80)
+to_project = text_of(255, 'the id of a project')
 
 
 def to_traits(value: Any) -> frozenset[str]:
@@ -147,28 +177,25 @@ def of_flavor(value: Any, read: Callable[[Mapping[str, Any]], _R]) -> _R:
         raise ValueError(str(exc).removesuffix('.')) from exc
 
 
-def to_limit(value: Any) -> int:
-    """Return the size of a page, in a query."""
-    if not _INTEGER.fullmatch(value) or int(value) <= 0:
-        raise ValueError('a whole number above 0 is expected, not '
-                         f'{shown(value)}')
-    return int(value)
+def digits_of(most: int | None = None) -> Callable[[Any], int]:
+    """Return a function that reads a whole number above zero, in a query.
+
+    :param most: the largest number; ``None``: there is none.
+    """
+    def to_digits(value: Any) -> int:
+        number = int(value) if _DIGITS.fullmatch(value) else 0
+        if number < 1 or most is not None and number > most:
+            raise ValueError(
+                'a whole number ' + ('above 0' if most is None
+                                     else f'from 1 to {most}')
+                + f' is expected, not {shown(value)}')
+        return number
+    return to_digits
 
 
-def to_name(value: Any) -> str:
-    """Return the id of a project."""
-    if not value.isprintable() or not 1 <= len(value) <= _MAX_PROJECT:
-        raise ValueError(f'{shown(value)} is not the id of a project')
-    return str(value)
-
-
-def to_whole(value: Any) -> int:
-    """Return a whole number above zero, in a query."""
-    if (not _INTEGER.fullmatch(value)
-            or not 1 <= int(value) <= _MAX_SECONDS):
-        raise ValueError('a whole number above 0 is expected, not '
-                         f'{shown(value)}')
-    return int(value)
+#: The size of a page; the service has a maximum of its own.
+to_limit = digits_of()
+to_whole = digits_of(_MAX_SECONDS)
 
 
 def to_text(value: Any) -> str:
@@ -354,7 +381,7 @@ class ListQuery(ShowQuery):
 
     node = attribute(to_uuid, since=versions.PAGES)
     instance = attribute(to_uuid, since=versions.PAGES)
-    project = attribute(to_name, since=versions.PAGES)
+    project = attribute(to_project, since=versions.PAGES)
     limit = attribute(to_limit, since=versions.PAGES)
     marker = attribute(to_uuid, since=versions.PAGES)
     sort_key = attribute(

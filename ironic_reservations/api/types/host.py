@@ -13,22 +13,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
 import json
-import re
 from typing import Any
+from typing import TypeVar
 
 from ironic_reservations import errors
 from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import host_shape
 from ironic_reservations.api.types import lease as lease_types
 
+_T = TypeVar('_T')
+
 _MAX_KEY = 64
 _MAX_VALUE = 1000
-_MAX_NAME = 255
 _MAX_NUMBER = 2 ** 63
-_SLOTS = re.compile('[1-9]|1[0-9]|20')
+_MAX_SLOTS = 20
+
+_to_name = basic.text_of(255)
 
 
 class HostQuery(basic.BlazarQuery):
@@ -58,14 +62,6 @@ class PropertyUpdate(basic.BlazarParts):
     private = basic.attribute(basic.to_truth)
 
 
-def to_slots(value: Any) -> int:
-    """Return the number of slots."""
-    if not _SLOTS.fullmatch(value):
-        raise ValueError('a whole number from 1 to 20 is expected, not '
-                         f'{basic.shown(value)}')
-    return int(value)
-
-
 class AvailabilityQuery(lease_types.Window):
     """The query of ``GET /v1/availability``."""
 
@@ -74,7 +70,7 @@ class AvailabilityQuery(lease_types.Window):
     resource_properties = basic.attribute(basic.to_properties)
     count = basic.attribute(basic.to_whole)
     duration = basic.attribute(basic.to_whole)
-    slots = basic.attribute(to_slots)
+    slots = basic.attribute(basic.digits_of(_MAX_SLOTS))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,12 +100,8 @@ def new_hosts(document: Any) -> NewHosts:
             'name opens one node to leases, and resource_class opens all '
             'nodes of a class. Send only one of them.')
     for key, value in (('name', name), ('resource_class', resource_class)):
-        if value is not None and (
-                not isinstance(value, str) or not value.isprintable()
-                or not 1 <= len(value.strip()) <= len(value) <= _MAX_NAME):
-            raise errors.InvalidValue(
-                f'{key}: a name of 1 to {_MAX_NAME} printable characters is '
-                f'expected, not {basic.shown(value)}.')
+        if value is not None:
+            _read(key, value, _to_name)
     return NewHosts(name, resource_class, {
         key: text for key, value in extras.items()
         if (text := _capability(key, value)) is not None})
@@ -128,12 +120,18 @@ def host_changes(document: Any) -> tuple[dict[str, str | None], bool | None]:
             'No data to update. Send capabilities, or "reservable".')
     reservable = None
     if 'reservable' in changes:
-        try:
-            reservable = basic.to_truth(changes.pop('reservable'))
-        except ValueError as exc:
-            raise errors.InvalidValue(f'reservable: {exc}.') from exc
+        reservable = _read('reservable', changes.pop('reservable'),
+                           basic.to_truth)
     return {key: _capability(key, value)
             for key, value in changes.items()}, reservable
+
+
+def _read(key: str, value: Any, read: Callable[[Any], _T]) -> _T:
+    """Return the value of a key."""
+    try:
+        return read(value)
+    except ValueError as exc:
+        raise errors.InvalidValue(f'{key}: {exc}.') from exc
 
 
 def _object(document: Any) -> dict[str, Any]:

@@ -27,8 +27,6 @@ from ironic_reservations.model import instance_flavors
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_flavors
 
-_MAX_NAME = 80
-_MAX_FLAVOR = 255
 _MAX_HOSTS = 1_000_000
 _MAX_ITEMS = 1000
 _MAX_PRIORITY = 100
@@ -40,6 +38,9 @@ _WHOLE = re.compile('0|[1-9][0-9]{0,8}')
 _AFFINITIES: Mapping[str, bool | None] = {
     'true': True, 'True': True, 'false': False, 'False': False,
     'none': None, 'None': None}
+
+to_name = basic.text_of(80)
+_to_flavor_name = basic.text_of(255, 'the id of a flavor,')
 
 
 def to_dates(value: Any) -> tuple[Any, Any]:
@@ -53,49 +54,28 @@ def to_dates(value: Any) -> tuple[Any, Any]:
     return first, last
 
 
-def to_name(value: Any) -> str:
-    """Return the name of a lease."""
-    if (not isinstance(value, str) or not value.isprintable()
-            or not 1 <= len(value) <= _MAX_NAME):
-        raise ValueError(f'a name of 1 to {_MAX_NAME} printable characters is '
-                         f'expected, not {basic.shown(value)}')
-    return value
-
-
 def count_of(what: str) -> Callable[[Any], int]:
     """Return a function that reads a number of hosts or instances.
 
     :param what: the word for hosts or instances in refusals.
     """
     def to_count(value: Any) -> int:
-        number = _whole(value)
-        if number is None or not 1 <= number <= _MAX_HOSTS:
-            raise ValueError(
-                f'a whole number of {what}, from 1 to {_MAX_HOSTS}, is '
-                f'expected, not {basic.shown(value)}')
-        return number
+        return basic.to_number(_whole(value), 1, _MAX_HOSTS, f' of {what}')
     return to_count
 
 
 def to_size(value: Any) -> int:
     """Return a size of an instance."""
-    number = _whole(value)
-    if number is None or not 0 <= number <= flavors.MAX_AMOUNT:
-        raise ValueError(f'a whole number from 0 to {flavors.MAX_AMOUNT} '
-                         f'is expected, not {basic.shown(value)}')
-    return number
+    return basic.to_number(_whole(value), 0, flavors.MAX_AMOUNT)
 
 
-def _whole(value: Any) -> int | None:
-    """Return a whole number, which may be text as in Blazar: ``"4"``.
+def _whole(value: Any) -> Any:
+    """Return the number in a text as in Blazar: ``"4"``, and not ``"04"``.
 
-    :returns: ``None`` for any other value, such as ``"04"``.
+    Any other value is returned as it is.
     """
-    if isinstance(value, str) and _WHOLE.fullmatch(value):
-        return int(value)
-    # bool is a subclass of int.
-    return (value if isinstance(value, int) and not isinstance(value, bool)
-            else None)
+    return (int(value) if isinstance(value, str) and _WHOLE.fullmatch(value)
+            else value)
 
 
 def to_affinity(value: Any) -> tuple[bool | None]:
@@ -111,14 +91,10 @@ def to_affinity(value: Any) -> tuple[bool | None]:
 
 def to_flavor_id(value: Any) -> str:
     """Return the id of a flavor; Blazar's clients send it as a number."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = str(value) if 0 <= value <= flavors.MAX_AMOUNT else ''
-    if (not isinstance(value, str) or not value.isprintable()
-            or not 1 <= len(value) <= _MAX_FLAVOR):
-        raise ValueError(f'the id of a flavor, of 1 to {_MAX_FLAVOR} '
-                         f'characters, is expected, not '
-                         f'{basic.shown(value)}')
-    return value
+    if isinstance(value, int) and not isinstance(value, bool) and (
+            0 <= value <= flavors.MAX_AMOUNT):
+        value = str(value)
+    return _to_flavor_name(value)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -204,11 +180,7 @@ def to_fix_before(value: Any) -> int:
 
 def to_priority(value: Any) -> int:
     """Return the priority of a queued lease."""
-    if not isinstance(value, int) or isinstance(value, bool) or (
-            not 0 <= value <= _MAX_PRIORITY):
-        raise ValueError(f'a whole number from 0 to {_MAX_PRIORITY} is '
-                         f'expected, not {basic.shown(value)}')
-    return value
+    return basic.to_number(value, 0, _MAX_PRIORITY)
 
 
 class Window(basic.Parts):
@@ -307,7 +279,7 @@ class LeaseQuery(basic.BlazarQuery):
 
     limit = basic.attribute(basic.to_limit)
     marker = basic.attribute(basic.to_uuid)
-    project = basic.attribute(basic.to_name)
+    project = basic.attribute(basic.to_project)
     name = basic.attribute(to_name, since=versions.LEASE_FILTERS)
     status = basic.attribute(
         basic.Some(**{each.value: versions.LEASE_FILTERS

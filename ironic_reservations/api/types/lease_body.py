@@ -47,8 +47,7 @@ Resolve = Callable[[Collection[int]], Mapping[int, str]]
 
 def new_lease(document: Any, now: datetime.datetime,
               project_id: str | None, user_id: str | None,
-              key: str | None,
-              minor: int = versions.SEED) -> leases.LeaseRequest:
+              key: str | None, minor: int) -> leases.LeaseRequest:
     """Parse the body of a request for a lease.
 
     :param now: the time that "now" means, except for the start.
@@ -171,8 +170,7 @@ def _after(begin: datetime.datetime,
 
 
 def lease_change(document: Any, now: datetime.datetime,
-                 resolve: Resolve, minor: int = versions.MAXIMUM
-                 ) -> leases.LeaseChange:
+                 resolve: Resolve, minor: int) -> leases.LeaseChange:
     """Parse the body of a request that changes a lease.
 
     :param now: the time that "now" means.

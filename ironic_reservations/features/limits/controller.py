@@ -30,7 +30,7 @@ from ironic_reservations.model import limits
 class LimitsQuery(basic.Parts):
     """The query of ``GET /v1/limits``."""
 
-    project = basic.attribute(basic.to_name, since=versions.LIMITS)
+    project = basic.attribute(basic.to_project, since=versions.LIMITS)
 
 
 class LimitsController(rest.Controller):

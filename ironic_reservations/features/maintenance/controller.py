@@ -28,8 +28,6 @@ from ironic_reservations.api import versions
 from ironic_reservations.api.controllers import rest
 from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import lease as lease_types
-from ironic_reservations.engine import earlier
-from ironic_reservations.engine import Engine
 from ironic_reservations.engine.leases import rehearsal
 from ironic_reservations.features.maintenance import create
 from ironic_reservations.features.maintenance import find
@@ -55,7 +53,8 @@ class MaintenancesController(rest.Controller):
         dry_run = bool(call.query.dry_run)
         request = _ask(call)
         made = create.create(self._engine, request, dry_run,
-                             _key(call, self._engine, request))
+                             request_key.identity(
+                                 call, self._engine, 'maintenance', request))
         document = {'maintenance': {**_shape(made.window),
                                     **_effect(made, call.minor)}}
         if dry_run:
@@ -92,14 +91,6 @@ class MaintenancesController(rest.Controller):
         self._authorize(call, 'delete')
         find.end(self._engine, uuids.canonical(ident))
         return expose.empty()
-
-
-def _key(call: expose.Call, engine: Engine,
-         request: create.WindowRequest) -> earlier.Key | None:
-    """Return the identity of the request, if it has one."""
-    given = request_key.read(call, engine)
-    return None if given is None else earlier.of_request(
-        'maintenance', request.project_id, given, request)
 
 
 def _ask(call: expose.Call) -> create.WindowRequest:

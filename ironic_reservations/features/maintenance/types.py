@@ -21,18 +21,11 @@ from ironic_reservations.api.types import basic
 from ironic_reservations.api.types import lease as lease_types
 from ironic_reservations.model import uuids
 
-_MAX_REASON = 500
 _MAX_NODES = 10_000
-_MAX_NAME = 255
 
-
-def to_reason(value: Any) -> str:
-    """Return the reason of a maintenance, as Ironic shows it."""
-    if (not isinstance(value, str) or not value.isprintable()
-            or not 1 <= len(value.strip()) <= len(value) <= _MAX_REASON):
-        raise ValueError(f'a text of 1 to {_MAX_REASON} characters is '
-                         f'expected, not {basic.shown(value)}')
-    return value
+#: As Ironic shows it.
+_to_reason = basic.text_of(500, 'a text')
+_to_node = basic.text_of(255, 'the name or UUID of a node,')
 
 
 def to_nodes(value: Any) -> tuple[str, ...]:
@@ -40,12 +33,8 @@ def to_nodes(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not 1 <= len(value) <= _MAX_NODES:
         raise ValueError(f'a list of 1 to {_MAX_NODES} names or UUIDs of '
                          f'nodes is expected, not {basic.shown_list(value)}')
-    for item in value:
-        if (not isinstance(item, str) or not item.isprintable()
-                or not 1 <= len(item) <= _MAX_NAME):
-            raise ValueError(f'{basic.shown(item)} is neither the name '
-                             'nor the UUID of a node')
-    return tuple(dict.fromkeys(map(uuids.canonical, value)))
+    return tuple(dict.fromkeys(
+        uuids.canonical(_to_node(each)) for each in value))
 
 
 class NewMaintenance(basic.Parts):
@@ -53,7 +42,7 @@ class NewMaintenance(basic.Parts):
 
     name = basic.attribute(lease_types.to_name, since=versions.MAINTENANCE,
                            mandatory=True)
-    reason = basic.attribute(to_reason, since=versions.MAINTENANCE)
+    reason = basic.attribute(_to_reason, since=versions.MAINTENANCE)
     starts_at = basic.attribute(basic.to_instant, since=versions.MAINTENANCE)
     ends_at = basic.attribute(basic.to_instant, since=versions.MAINTENANCE)
     duration = basic.attribute(basic.to_seconds, since=versions.LASTING)

@@ -73,7 +73,7 @@ class _Making(feature.Part):
         now = self.made.created_at
         db_holds.release(connection, self.over, now, now)
         self.intended = holding.intend(self.engine, connection,
-                                          self.promise, promising=True)
+                                       self.promise, promising=True)
 
     def confirm(self) -> None:
         """Hold the node.

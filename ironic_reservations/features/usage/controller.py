@@ -37,7 +37,7 @@ class UsageQuery(basic.Parts):
     by = basic.attribute(
         basic.Some(**{each.value: versions.USAGE for each in usage.Group}),
         since=versions.USAGE)
-    project = basic.attribute(basic.to_name, since=versions.USAGE)
+    project = basic.attribute(basic.to_project, since=versions.USAGE)
     all_projects = basic.attribute(basic.to_flag, since=versions.USAGE)
 
 

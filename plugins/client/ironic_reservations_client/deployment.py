@@ -38,7 +38,7 @@ _FIELDS = ['uuid', 'name', 'provision_state', 'target_provision_state',
            'instance_uuid', 'last_error']
 _ACTIVE = 'active'
 #: The states of a node that is not deployed again.
-BEGUN = (_ACTIVE, 'deploying', 'wait call-back', 'deploy hold')
+_BEGUN = (_ACTIVE, 'deploying', 'wait call-back', 'deploy hold')
 _BOUND = 'bound'
 
 
@@ -60,21 +60,6 @@ class Promised:
         """The reservation or lease, for a sentence."""
         return (f'reservation {self.ident}' if self.lease is None
                 else f'lease {self.lease.name}')
-
-
-@dataclasses.dataclass(frozen=True)
-class Wanted:
-    """The settings of a deployment.
-
-    :ivar instance_info: written to the node before the deployment:
-        ``image_source`` and so on.
-    :ivar configdrive: as for ``node.set_provision_state``.
-    :ivar deploysteps: as for ``node.set_provision_state``.
-    """
-
-    instance_info: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    configdrive: Any = None
-    deploysteps: list[dict[str, Any]] | None = None
 
 
 def promised(client: Any, ident: str) -> Promised:
@@ -144,34 +129,36 @@ class Deployment:
     :param client: an Ironic client.
     :param of: the nodes; active nodes are not deployed again.
     :ivar nodes: the nodes as Ironic shows them, by UUID.
-    :ivar failures: the reason for which a node is not deployed, by UUID.
+    :ivar failures: the error for which a node is not deployed, by UUID.
     """
 
     def __init__(self, client: Any, of: Promised) -> None:
         self._client = client
         self._of = of
-        self.failures: dict[str, str] = {}
+        self.failures: dict[str, exc.ClientException] = {}
         self.nodes: dict[str, Any] = {}
         self._read(of.proofs)
 
-    def begin(self, wanted: Wanted) -> None:
+    def begin(self, **settings: Any) -> None:
         """Ask Ironic to deploy each node.
 
         A refusal is stored in ``failures``, and the other nodes are deployed.
+
+        :param settings: ``instance_info``, ``configdrive`` and
+            ``deploysteps``, as for ``reservation.deploy_node``.
         """
         asked = []
         for ident, proof in self._of.proofs.items():
             node = self.nodes.get(ident)
-            if node is not None and node.provision_state in BEGUN:
+            if node is not None and node.provision_state in _BEGUN:
                 continue
             try:
                 reservation.deploy_node(
                     reservation.with_proof(self._client, proof), ident,
-                    wanted.instance_info, wanted.configdrive,
-                    wanted.deploysteps)
+                    **settings)
                 asked.append(ident)
             except exc.ClientException as error:
-                self.failures[ident] = str(error)
+                self.failures[ident] = error
         self._read(asked)
 
     def wait(self, timeout: float,
@@ -212,8 +199,11 @@ class Deployment:
         :param reported: whether the reasons have been reported already.
         :raises ClientException: some nodes have failed; the text has their
             names, and the reason for each node unless it has been reported.
+            The error of the only node, unless reported, is raised as it is.
         """
         if self.failures:
+            if len(self._of.proofs) == 1 and not reported:
+                raise self.failures.popitem()[1]
             raise exc.ClientException(
                 f'{counted.counted(len(self.failures), "node")} of '
                 f'{len(self._of.proofs)} of the {self._of.title} '
@@ -236,7 +226,8 @@ class Deployment:
     def _judge(self, ident: str) -> None:
         node = self.nodes.get(ident)
         if node is None:
-            self.failures[ident] = 'Ironic does not show you the node.'
+            self.failures[ident] = exc.ClientException(
+                'Ironic does not show you the node.')
             return
         state = node.provision_state
         if state == _ACTIVE or (
@@ -244,8 +235,9 @@ class Deployment:
                 and not state.endswith(' failed')):
             return
         error = plain.plain(node.last_error or '')
-        self.failures[ident] = f'The node is in the state {state}' + (
-            f': {error}' if error else '.')
+        self.failures[ident] = exc.StateTransitionFailed(
+            f'The node is in the state {state}'
+            + (f': {error}' if error else '.'))
 
     def _read(self, idents: Iterable[str]) -> None:
         self.nodes.update(nodes.read(self._client, list(idents), _FIELDS))

@@ -55,7 +55,7 @@ class Refused(_refusal.Refused, exc.HttpError):
 
         :param reworded: returns the text in other words.
         """
-        self.args = (reworded(str(self.refusal)),)
+        self.args = (reworded(str(self)),)
 
 
 class BadRequest(Refused, exc.BadRequest):
@@ -99,12 +99,7 @@ class NoNodes(exc.EndpointNotFound):
 
 
 class NotReachable(exc.ConnectionRefused):
-    """No answer came from an address.
-
-    :ivar may_have_arrived: whether the request may have been carried out.
-    """
-
-    may_have_arrived = False
+    """No answer came from an address."""
 
 
 #: Errors of a connection that was open already.
@@ -117,25 +112,17 @@ _BY_STATUS: dict[int, type[Refused]] = {
 }
 
 
-def has_nodes(error: exc.HttpError) -> bool:
-    """Return whether the service that sent a 404 may have nodes.
-
-    The standalone service has none.
-    """
-    # A response with an error is false.
-    if error.response is None or '/v1/nodes' not in str(error.response.url):
-        return True
-    found = _refusal.read(error.response.content)
-    return found is None or found.code != _NO_SUCH_PATH
-
-
 def check_nodes(error: exc.HttpError) -> None:
     """Check that an error for a node of Ironic comes from Ironic.
 
     :param error: the 404 of a request.
     :raises NoNodes: the standalone service was asked for a node.
     """
-    if not has_nodes(error):
+    # A response with an error is false.
+    if error.response is None or '/v1/nodes' not in str(error.response.url):
+        return
+    found = _refusal.read(error.response.content)
+    if found is not None and found.code == _NO_SUCH_PATH:
         raise NoNodes(
             'This is the standalone service, which has no nodes: use the '
             'UUIDs of nodes, or the endpoint of Ironic.') from error
@@ -150,20 +137,32 @@ def reaching() -> Iterator[None]:
     try:
         yield
     except ksa_exceptions.ConnectionError as error:
-        cause: BaseException = error
-        while cause.__cause__ or cause.__context__:
-            cause = cause.__cause__ or cause.__context__  # type: ignore
+        cause = _cause(error)
         url = re.search(r'(?:(?<!Unable )to|for) (\S*[^\s:])', str(error))
-        failure = NotReachable(
+        raise NotReachable(
             f'No answer from {url[1] if url else "the service"}: '
             f'{getattr(cause, "strerror", None) or cause}. Check the '
             + ('https in the endpoint, the certificate of the service, and '
                '--os-cacert (OS_CACERT).'
                if isinstance(error, ksa_exceptions.SSLError) else
                'endpoint (OS_ENDPOINT, OS_AUTH_URL or clouds.yaml), and '
-               'whether the service runs.'))
-        failure.may_have_arrived = isinstance(cause, _LATE)
-        raise failure from error
+               'whether the service runs.')) from error
+
+
+def may_have_arrived(error: BaseException) -> bool:
+    """Return whether a request that failed may have been carried out."""
+    return (isinstance(error, exc.BadGateway | exc.GatewayTimeout)
+            or isinstance(_cause(error), _LATE))
+
+
+def _cause(error: BaseException) -> BaseException:
+    """Return the first error of those that led to an error."""
+    while further := error.__cause__ or error.__context__:
+        if isinstance(further, exc.ClientException):
+            # The answer to an earlier request.
+            break
+        error = further
+    return error
 
 
 def translated(error: exc.HttpError) -> exc.HttpError:

@@ -171,6 +171,12 @@ class Resource:
         return tuple(field.name for field in self.fields
                      if field.shown >= shown)
 
+    def sortable(self) -> tuple[str, ...]:
+        """Return the names of the fields that can order a list."""
+        return tuple(
+            field.name for field in self.fields if field.shown >= Shown.LONG
+            and field.kind not in (Kind.OBJECT, Kind.OBJECTS, Kind.TEXTS))
+
     def read(self, parsed: Mapping[str, Any], use: str) -> dict[str, Any]:
         """Return the values of the fields in a command line, by Python names.
 

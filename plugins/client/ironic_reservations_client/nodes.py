@@ -21,6 +21,7 @@ import contextlib
 from typing import Any
 
 from ironicclient import exc
+from keystoneauth1 import exceptions as ksa_exceptions
 from oslo_utils import uuidutils
 
 from ironic_reservations_client import errors
@@ -65,7 +66,7 @@ def names(client: Any, uuids: Collection[str]) -> dict[str, str]:
     try:
         return {uuid: node.name for uuid, node in read(client, uuids).items()
                 if node.name}
-    except exc.ClientException:
+    except (exc.ClientException, ksa_exceptions.ClientException):
         # The user has to see the answer, even without names.
         return {}
 
@@ -92,10 +93,21 @@ def uuid_of(client: Any, ident: str) -> str:
     :param ident: the name or UUID of the node.
     :raises NotFound: Ironic shows no such node.
     """
-    if uuidutils.is_uuid_like(ident):
-        return ident
+    return (ident if uuidutils.is_uuid_like(ident)
+            else str(get(client, ident, ['uuid']).uuid))
+
+
+def get(client: Any, ident: str, fields: Sequence[str]) -> Any:
+    """Return a node.
+
+    :param client: an Ironic client.
+    :param ident: the name or UUID of the node.
+    :raises NotFound: Ironic shows no such node; the text names the list of
+        nodes.
+    :raises NoNodes: this is the standalone service.
+    """
     try:
-        return str(client.node.get(ident, fields=['uuid']).uuid)
+        return client.node.get(ident, fields=[*fields])
     except exc.NotFound as error:
         errors.check_nodes(error)
         error.args = (f'{error} "baremetal node list" lists the nodes that '

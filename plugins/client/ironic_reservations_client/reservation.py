@@ -189,20 +189,10 @@ class ReservationManager(resource.Collection[Reservation]):
         deploy_node(nodes, reservation.node_uuid, instance_info, configdrive,
                     deploysteps)
         if wait is not None:
-            self.wait_active(reservation.node_uuid, wait)
+            active: Any = v1_utils.PROVISION_ACTIONS['active']
+            self._ironic.node.wait_for_provision_state(
+                reservation.node_uuid, timeout=wait, **active)
         return reservation
-
-    def wait_active(self, node: str, timeout: float) -> None:
-        """Wait until a node is active.
-
-        :param node: the UUID of the node.
-        :param timeout: in seconds; 0: for ever.
-        :raises ironicclient.exc.StateTransitionFailed: the deployment failed
-            during the wait.
-        """
-        active: Any = v1_utils.PROVISION_ACTIONS['active']
-        self._ironic.node.wait_for_provision_state(node, timeout=timeout,
-                                                   **active)
 
 
 def deploy_node(nodes: node.NodeManager, node_uuid: str,

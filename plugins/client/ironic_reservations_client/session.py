@@ -61,12 +61,18 @@ class TwinSession(http.SessionClient):
         pause = (http.DEFAULT_RETRY_INTERVAL
                  if self.conflict_retry_interval is None
                  else self.conflict_retry_interval)
+        unknown: Exception | None = None
         while True:
             try:
                 return self._request_once(url, method, **kwargs)
             except _RETRIABLE as error:
+                if errors.may_have_arrived(error):
+                    unknown = error
                 if left <= 0 or _final(error):
-                    raise
+                    if unknown in (None, error):
+                        raise
+                    # Not the last try, but this one may be carried out.
+                    raise error from unknown
             left -= 1
             time.sleep(pause)
 

@@ -13,12 +13,13 @@
 """The API accepts and returns the samples of the API reference.
 
 The stories in samples/ send each request sample to the whole application, and
-compare each answer with its sample.
+compare each answer with its sample, or write the sample if WRITE is set.
 """
 
 from collections.abc import Iterable
 import difflib
 import json
+import os
 import pathlib
 import re
 from typing import Any
@@ -35,6 +36,8 @@ from ironic_reservations.api import wsgi
 from tests.inprocess.api import fixtures
 
 SAMPLES = pathlib.Path(__file__).parents[3] / 'api-ref/source/samples'
+#: In the environment: write the samples of answers instead of comparing them.
+WRITE = 'IRONIC_RESERVATIONS_WRITE_SAMPLES'
 _STORIES = pathlib.Path(__file__).parent / 'samples'
 _PREFIX = '/reservation'
 _NODES = {node['uuid'] for node in fixtures.SampleNodes.nodes.values()}
@@ -69,6 +72,30 @@ def sample(name: str) -> Any:
     return settled(name, (SAMPLES / f'{name}.json').read_text())
 
 
+def written(name: str, before: Any, answer: Any) -> Any:
+    """Return an answer with the changing values of the sample before it."""
+    if settled(name, json.dumps(before)) == settled(name, json.dumps(answer)):
+        return before
+    if isinstance(answer, dict) and isinstance(before, dict):
+        order = before if before.keys() == answer.keys() else answer
+        return {key: written(name, before.get(key), answer[key])
+                for key in order}
+    if isinstance(answer, list) and isinstance(before, list):
+        return [written(name, *pair) for pair in zip(
+            [*before, *[None] * len(answer)], answer, strict=False)]
+    return answer
+
+
+def write(name: str, answer: Any) -> None:
+    """Write the sample of an answer, with rows of numbers in one line."""
+    path = SAMPLES / f'{name}.json'
+    before = json.loads(path.read_text()) if path.exists() else None
+    text = json.dumps(written(name, before, answer), indent=4)
+    path.write_text(re.sub(
+        r'\[\s+(-?\d+(?:,\s+-?\d+)*)\s+\]',
+        lambda row: f'[{" ".join(row[1].split())}]', text) + '\n')
+
+
 class Answered(base.ResponseHandler):
     """``response_sample``: the sample that equals the answer."""
 
@@ -76,14 +103,17 @@ class Answered(base.ResponseHandler):
     test_key_value: list[str] = []
 
     def action(self, test: Any, name: str, value: Any = None) -> None:
-        """Compare the answer with the sample."""
+        """Compare the answer with the sample, or write it."""
+        if os.environ.get(WRITE):
+            write(name, json.loads(test.output))
         expected, actual = (
             json.dumps(each, indent=4, sort_keys=True).splitlines()
             for each in (sample(name), settled(name, test.output)))
         if expected != actual:
             test.fail('\n'.join([
-                'Change the sample, or the version that its request names in '
-                'tests/inprocess/api/samples/:', *difflib.unified_diff(
+                f'Write the sample (set {WRITE}=1), or change the version '
+                'that its request names in tests/inprocess/api/samples/:',
+                *difflib.unified_diff(
                     expected, actual, f'api-ref/source/samples/{name}.json',
                     'the answer', lineterm='')]))
 

@@ -91,7 +91,7 @@ _POSTED: dict[str, tuple[Any, str]] = {
             max=[None]),
     **_each(_sized, 'reservations[0]: Missing parameter {}', vcpus=[None],
             amount=[None]),
-    **_each(_but, '{}', name=['', 5, 'a\nb']),
+    **_each(_but, '{}', name=['', 5, 'a\nb', '  ']),
     'name_of_81': (_but(name='x' * 81), '80 printable characters'),
     'both_spellings': (_but(start='2050-01-01 10:00'),
                        'start and start_date mean the same'),
@@ -152,8 +152,8 @@ _POSTED: dict[str, tuple[Any, str]] = {
         'hw:cpu_policy': 'dedicated'}}), 'requests dedicated CPUs'),
     'flavor_with_affinity': (_flavored(affinity='True'), 'Leave affinity out'),
     'min_in_words': (_with(min='one'),
-                     'reservations[0]: min: a whole number of hosts, from 1 '
-                     "to 1000000, is expected, not 'one'."),
+                     'reservations[0]: min: a whole number of hosts from 1 '
+                     "to 1000000 is expected, not 'one'."),
     **_each(_with, '{}', min=[
         '1 ', '01', '\u0661', '0', 0, -1, 1.5, True]),
     'min_that_is_huge': (_with(min=10 ** 30, max=10 ** 30), 'min'),

@@ -24,3 +24,4 @@ class HostImportTest(base.ClientTestCase):
                             'nowhere', node.name, '-f', 'value', status=1)
         self.assertEqual('1\n0\n1\n', done.stdout)
         self.assertIn('nowhere: Node nowhere could not be found', done.stderr)
+        self.assertIn('"baremetal node list" lists the nodes', done.stderr)

@@ -106,15 +106,13 @@ class TestInstanceReservations(world.TestCase):
             self.assertIs(affinity,
                           self.read()[wanted.reservation_id].affinity)
 
-    def test_nodes_tell_what_they_are_promised_to(self):
-        self.write(self.sized, self.flavored)
-        node = self.lease.reservations[0].bookings[0].node_uuid
+    def test_one_is_read_by_its_reservation(self):
+        self.write(self.sized)
         with self.database.read() as connection:
-            self.assertEqual(
-                {self.sized.reservation_id: self.sized},
-                db_instances.read_of_nodes(connection, [node]))
-            self.assertEqual(2, len(db_instances.read_of_nodes(connection)))
-            self.assertEqual({}, db_instances.read_of_nodes(connection, []))
+            self.assertEqual(self.sized, db_instances.read(
+                connection, self.sized.reservation_id))
+            self.assertIsNone(db_instances.read(
+                connection, self.flavored.reservation_id))
             self.assertEqual({}, db_instances.read_of_leases(connection, []))
 
     def test_what_changes_is_written(self):
@@ -168,7 +166,9 @@ class TestInstanceReservations(world.TestCase):
         self.assertEqual({}, self.read())
         with self.database.read() as connection:
             self.assertEqual({kept.reservation_id: kept},
-                             db_instances.read_of_nodes(connection))
+                             db_instances.read_of_leases(
+                                 connection, [each.id for each in
+                                              self.leasing.all()]))
             self.assertEqual([self.lease.id], [each.id for each in (
                 db_leases.read(connection, [self.lease.id]))])
 

@@ -18,6 +18,7 @@ Each offer is sent unchanged, and has to be accepted.
 import datetime
 
 from ironic_reservations import errors
+from ironic_reservations.api import versions
 from ironic_reservations.api.types import lease_body
 from ironic_reservations.model import leases
 from tests import leasing
@@ -37,7 +38,8 @@ class TestChangeOffers(timelines.TestCase):
         offer = self.offer(refusal, kind)
         self.assertIn(offer['detail'], str(refusal))
         change = lease_body.lease_change(
-            offer['lease'], self.world.clock(), lambda ids: {})
+            offer['lease'], self.world.clock(), lambda ids: {},
+            versions.MAXIMUM)
         self.change(lease, change)
         self.assert_sound()
         return self.leasing.reload(lease)

@@ -17,6 +17,7 @@ from unittest import mock
 import testscenarios
 
 from ironic_reservations import errors
+from ironic_reservations.api import versions
 from ironic_reservations.api.types import lease_body
 from ironic_reservations.engine import retry
 from ironic_reservations.engine.leases import change as lease_change
@@ -273,7 +274,7 @@ class TestOpenDates(open_dates.TestCase):
         (offer,) = refused.details['offers']
         self.assertEqual('later', offer['kind'])
         changes = lease_body.lease_change(
-            offer['lease'], self.world.clock(), dict)
+            offer['lease'], self.world.clock(), dict, versions.MAXIMUM)
         lease_change.change(self.engine, loose.id, changes)
         self.assertEqual((10, 14), self.hours(loose))
 

@@ -25,6 +25,7 @@ import fixtures
 from oslo_config import cfg
 from oslo_context import context as oslo_context
 from oslo_policy import policy
+import requests
 import testtools
 import yaml
 
@@ -208,6 +209,15 @@ class TestRoles(testtools.TestCase):
         os.utime(path, (2e9 + 9, 2e9 + 9))
         self.assertFalse(enforcer.check(_in_project('chosen'), rule, OWN))
         self.assertTrue(enforcer.check(_in_project('other'), rule, OWN))
+
+    def test_check_that_fails_is_no_broken_file(self):
+        """A rule asks another service, which does not answer."""
+        log = self.useFixture(fixtures.FakeLogger())
+        rule = 'baremetal:reservation:create'
+        enforcer = self._with_file(f'"{rule}": "http://127.0.0.1:9/"\n')
+        self.assertRaises(requests.ConnectionError, enforcer.check,
+                          CALLERS['project member'], rule, OWN)
+        self.assertNotIn('cannot be read', log.output)
 
     def test_folder_with_a_file_that_cannot_be_read_is_named(self):
         folder = self.useFixture(fixtures.TempDir()).path

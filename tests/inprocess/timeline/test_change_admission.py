@@ -23,6 +23,7 @@ import hypothesis
 from hypothesis import strategies as st
 
 from ironic_reservations import errors
+from ironic_reservations.api import versions
 from ironic_reservations.api.types import lease_body
 from ironic_reservations.engine.leases import change as lease_change
 from ironic_reservations.model import leases
@@ -191,8 +192,9 @@ class _Ground(grounds.Ground):
             assert before == {each.id: each for each in self.leasing.all()}
             for offer in exc.details['offers']:
                 lease_change.rehearse(self.engine, lease.id, (
-                    lease_body.lease_change(offer['lease'],
-                                            self.world.clock(), dict)))
+                    lease_body.lease_change(
+                        offer['lease'], self.world.clock(), dict,
+                        versions.MAXIMUM)))
         else:
             assert possible, 'it cannot be served, says the oracle'
             there = self.leasing.reload(lease)

@@ -28,7 +28,9 @@ from ironicclient import exc
 from ironic_reservations import errors as api_errors
 from ironic_reservations_client import errors
 from ironic_reservations_client import fields
+from ironic_reservations_client import host
 from ironic_reservations_client import lease
+from ironic_reservations_client import maintenance as windows
 from ironic_reservations_client import nodes
 from ironic_reservations_client import resources
 from ironic_reservations_client.osc import calendar
@@ -276,6 +278,27 @@ class CommandsTest(base.ClientTestCase):
                                       leases_osc.ListLeases, '--sort', typed)
             self.assertIn(told, str(error))
 
+    def test_other_lists_sort_like_reservations(self):
+        """Hosts and windows had only --sort-column."""
+        for command, resource in (
+                (host_commands.ListHosts, host.Host),
+                (maintenance.ListMaintenances, windows.Maintenance)):
+            columns = resource.describes.columns(fields.Shown.LONG)
+            key = columns[0]
+            self.useFixture(fixtures.MonkeyPatch(
+                'ironic_reservations_client.resource.Collection._list',
+                lambda *args, kind=resource, names=columns, **more: [
+                    kind(None, {**dict.fromkeys(names), 'nodes': [],
+                                names[0]: each, 'name': 'same'}, loaded=True)
+                    for each in 'abc']))
+            for more in ((), ('--long',)):
+                self.assertEqual(['c', 'b', 'a'], [
+                    row[key] for row in self.json_of(
+                        command, '--sort', f'name,{key}:desc', *more)])
+            error = self.assertRaises(exc.CommandError, self.json_of, command,
+                                      '--sort', 'nodes')
+            self.assertIn("'nodes' is no field to sort by", str(error))
+
     def test_no_service_at_the_endpoint(self):
         """Programs get the same text as JSON; it was urllib3's."""
         out = io.StringIO()
@@ -458,7 +481,7 @@ class CommandsTest(base.ClientTestCase):
             '--deploy-steps', '[{"step": "x"}]')
         self.assertEqual(self.one, shown['node_uuid'])
         self.assertEqual('active', shown['provision_state'])
-        self.assertIn('Waiting', self.told.getvalue())
+        self.assertIn('one: active\n', self.told.getvalue())
         put, = self.service.sent('PUT')
         self.assertEqual(
             (held['uuid'], {'meta_data': {'a': 1}}, [{'step': 'x'}]),
@@ -473,6 +496,28 @@ class CommandsTest(base.ClientTestCase):
                                  held['uuid'], '--wait', '10')
             self.assertEqual('active', shown['provision_state'])
         self.assertEqual(1, len(self.service.sent('PUT')))
+
+    def test_refused_deploy_of_one_node_is_that_refusal(self):
+        """With its code, for programs; nothing is waited for."""
+        held = self.create('one')
+        # The guard, which knows UUIDs, does not know this one.
+        self.service.reservations[held['uuid']]['node_uuid'] = 'two'
+        refused = self.assertRaises(
+            errors.Forbidden, self.run_command, reservation.DeployReservation,
+            held['uuid'], '--wait', '10')
+        self.assertEqual('reservation.proof_required', refused.code)
+        self.assertEqual('', self.told.getvalue())
+
+    def test_another_node_is_not_of_the_reservation(self):
+        """The refusal names the node that is."""
+        held = self.create('one')
+        error = self.assertRaises(
+            exc.CommandError, self.run_command,
+            reservation.DeployReservation, held['uuid'], '--node', 'two')
+        self.assertEqual(
+            f'Node two does not belong to the reservation {held["uuid"]}, '
+            'which has one.', str(error))
+        self.assertEqual([], self.service.sent('PUT'))
 
     def test_deploy_of_all_nodes_of_a_reservation(self):
         """--all was ignored; a reservation has one node."""

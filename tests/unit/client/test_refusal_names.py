@@ -15,6 +15,7 @@
 import types
 
 from ironicclient import exc
+from keystoneauth1 import exceptions as ksa_exceptions
 import testtools
 
 from ironic_reservations_client import errors
@@ -40,6 +41,13 @@ class _NoNodes:
 
     def get(self, uuid, fields):
         raise exc.ServiceUnavailable()
+
+
+class _NoConnection:
+    """An Ironic that cannot be reached any more."""
+
+    def get(self, uuid, fields):
+        raise ksa_exceptions.ConnectFailure()
 
 
 class TestNames(testtools.TestCase):
@@ -80,5 +88,7 @@ class TestNames(testtools.TestCase):
              f'  node {UNSEEN}: is leased [leased]'], self.told(_Nodes()))
 
     def test_the_refusal_is_shown_where_ironic_does_not_answer(self):
-        self.assertEqual([f'  node {uuid}: is leased [leased]' for uuid in (
-            NAMED, UNNAMED, UNSEEN)], self.told(_NoNodes()))
+        for nodes in (_NoNodes(), _NoConnection()):
+            self.assertEqual(
+                [f'  node {uuid}: is leased [leased]'
+                 for uuid in (NAMED, UNNAMED, UNSEEN)], self.told(nodes))

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import socket
 import threading
 import types
@@ -24,9 +25,13 @@ from typing import Any
 
 import fixtures
 from ironicclient import exc
+from keystoneauth1 import exceptions as ksa_exceptions
 
+from ironic_reservations import errors as api_errors
 from ironic_reservations_client import errors
 from ironic_reservations_client import lease as leases
+from ironic_reservations_client import refusal
+from ironic_reservations_client import session
 from ironic_reservations_client.osc import lease
 from ironic_reservations_client.osc import maintenance
 from ironic_reservations_client.osc import reservation
@@ -73,6 +78,57 @@ class UnknownOutcomesTest(base.ClientTestCase):
                                       *command)
             self.assertEqual(hint, str(error).split('\n')[-1])
 
+    def test_a_connection_that_closes_for_ever(self) -> None:
+        """Only the first try arrived; the last error was "refused"."""
+        for command, hint in _CREATIONS.items():
+            error = self.assertRaises(errors.NotReachable, self._run,
+                                      self._closing(once=True), *command)
+            self.assertEqual(hint, str(error).split('\n')[-1])
+
+    def test_a_lost_request_before_a_refusal(self) -> None:
+        """The service, which restarts, refuses the second try."""
+        self.service.answers = [api_errors.DatabaseUnavailable('No.')] * 9
+        tries: list[str] = []
+        real = session.TwinSession._request_once
+
+        def once(this: Any, url: str, method: str, **more: Any) -> Any:
+            tries.append(url)
+            if len(tries) == 1:
+                raise ksa_exceptions.ConnectFailure(
+                    f'Unable to {url}') from ConnectionResetError()
+            return real(this, url, method, **more)
+
+        self.useFixture(fixtures.MonkeyPatch(
+            f'{session.__name__}.TwinSession._request_once', once))
+        error = self.assertRaises(errors.ServiceUnavailable, self._run,
+                                  self.service.url, *_RESERVATION)
+        head, hint = str(error).split('\n')
+        self.assertIn('[service.database_unavailable]', head)
+        self.assertEqual(_CREATIONS[_RESERVATION], hint)
+
+    def test_an_accepted_offer_that_is_lost(self) -> None:
+        """The error was the text of the refusal before it."""
+        url = self._closing()
+        body = {'errors': [{
+            'status': 409, 'code': 'lease.refused', 'detail': 'No.',
+            'offers': [{'kind': 'later', 'detail': '', 'lease': {}}]}]}
+        real = leases.LeaseManager.post
+        tries = []
+
+        def post(manager: Any, *given: Any) -> Any:
+            tries.append(given)
+            if len(tries) > 1:
+                return real(manager, *given)
+            raise errors.Conflict(refusal.read(json.dumps(body)),
+                                  exc.Conflict('No.'))
+
+        self.useFixture(fixtures.MonkeyPatch(
+            f'{leases.__name__}.LeaseManager.post', post))
+        error = self.assertRaises(errors.NotReachable, self._run, url,
+                                  *_LEASE, '--accept', 'later')
+        self.assertEqual(_CREATIONS[_LEASE], str(error).split('\n')[-1])
+        self.assertNotIn('No. [lease.refused]', str(error))
+
     def test_what_was_never_sent_is_known(self) -> None:
         """A dry run changes nothing; a refused connection neither."""
         error = self.assertRaises(errors.NotReachable, self._run,
@@ -103,8 +159,11 @@ class UnknownOutcomesTest(base.ClientTestCase):
     def _run(self, url: str, command: type[Any], *args: str) -> None:
         _run(self.ironic(url, max_retries=1), io.StringIO(), command, *args)
 
-    def _closing(self) -> str:
-        """Return the URL of a server that closes each connection."""
+    def _closing(self, once: bool = False) -> str:
+        """Return the URL of a server that closes each connection.
+
+        :param once: whether it accepts only one.
+        """
         listener = socket.create_server(('127.0.0.1', 0))
 
         def serve() -> None:
@@ -113,6 +172,8 @@ class UnknownOutcomesTest(base.ClientTestCase):
                     connection, _ = listener.accept()
                     with connection:
                         connection.recv(65536)
+                        if once:
+                            listener.close()
 
         threading.Thread(target=serve, daemon=True).start()
         self.addCleanup(listener.close)

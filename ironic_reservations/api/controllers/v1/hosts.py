@@ -77,9 +77,9 @@ class HostsController(_Controller):
         document: dict[str, Any] = {
             'hosts': self._shown(call, page)}
         if limit is not None and limit == len(page):
-            base = url.root(call.environ, self._engine.conf)
-            document['next'] = (f'{base}{_PATH}?limit={limit}'
-                                f'&marker={page[-1].id}')
+            document['next'] = url.page(
+                url.root(call.environ, self._engine.conf) + _PATH,
+                {'limit': limit, 'marker': page[-1].id})
         return expose.answer(document)
 
     @expose.expose(query=basic.BlazarQuery)

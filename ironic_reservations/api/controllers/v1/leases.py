@@ -21,7 +21,6 @@ import contextlib
 import datetime
 import functools
 from typing import Any
-from urllib import parse
 
 import pecan
 
@@ -38,7 +37,6 @@ from ironic_reservations.api.types import lease as lease_types
 from ironic_reservations.api.types import lease_body
 from ironic_reservations.api.types import lease_document
 from ironic_reservations.engine import default_condition
-from ironic_reservations.engine import earlier
 from ironic_reservations.engine import Engine
 from ironic_reservations.engine import hosts
 from ironic_reservations.engine import retry
@@ -127,15 +125,13 @@ class LeasesController(rest.Controller):
     def _next(self, call: expose.Call, limit: int | None, last: str,
               chosen: leases.Filter) -> str:
         # "now" is the same instant for all pages.
-        asked = {
-            **basic.values(call.query), 'limit': limit, 'marker': last,
-            'status': chosen.statuses and ','.join(chosen.statuses),
-            'from': chosen.ends_after and dates.write(chosen.ends_after),
-            'to': chosen.starts_before and dates.write(chosen.starts_before)}
-        asked = {name: value for name, value in asked.items()
-                 if value is not None}
-        base = url.root(call.environ, self._engine.conf)
-        return f'{base}{_PATH}?{parse.urlencode(asked)}'
+        return url.page(
+            url.root(call.environ, self._engine.conf) + _PATH, {
+                **basic.values(call.query), 'limit': limit, 'marker': last,
+                'status': chosen.statuses and ','.join(chosen.statuses),
+                'from': chosen.ends_after and dates.write(chosen.ends_after),
+                'to': chosen.starts_before and dates.write(
+                    chosen.starts_before)})
 
     @expose.expose(query=basic.BlazarQuery)
     def get_one(self, call: expose.Call, ident: str) -> pecan.Response:
@@ -161,14 +157,17 @@ class LeasesController(rest.Controller):
                     self._engine, found.id, change, allowed, found))
             changed = lease_change.change(
                 self._engine, found.id, change, allowed,
-                _change_key(call, self._engine, found.id), found)
+                # The body counts as it was sent: "now" becomes another instant
+                # each time it is parsed.
+                request_key.identity(call, self._engine, 'change', {
+                    'lease': found.id, 'change': call.document}), found)
         with retry.committed():
             return self._answer(call, changed)
 
     @expose.expose()
     def delete(self, call: expose.Call, ident: str) -> pecan.Response:
         """End the lease."""
-        found = lease_find.get_with_nodes(self._engine, _uuid(ident))
+        found = lease_find.get_with_nodes(self._engine, _id(ident))
         self._check_lease(call, found.lease, 'delete')
         lease_end.end(self._engine, found.lease.id, permitted=found)
         return expose.empty()
@@ -232,7 +231,7 @@ class LeasesController(rest.Controller):
     def find(self, call: expose.Call, ident: str,
              action: str | None = None) -> leases.Lease:
         """Return a lease that the caller may see, and perhaps change."""
-        lease = lease_find.get(self._engine, _uuid(ident))
+        lease = lease_find.get(self._engine, _id(ident))
         self._check_lease(call, lease, action)
         return lease
 
@@ -255,14 +254,9 @@ def _new_texts(change: leases.LeaseChange, lease: leases.Lease
         yield hypervisor, resource
 
 
-def _uuid(ident: str) -> str:
+def _id(ident: str) -> str:
     """Return the canonical id of a lease."""
-    try:
-        return basic.to_uuid(ident)
-    except ValueError as exc:
-        raise errors.LeaseNotFound(
-            f'There is no lease {ascii(ident)[:80]}: that is not a '
-            'UUID.') from exc
+    return basic.uuid_of(ident, 'lease', errors.LeaseNotFound)
 
 
 def _outside(engine: Engine, minor: int, found: Sequence[leases.Lease]
@@ -277,12 +271,3 @@ def _outside(engine: Engine, minor: int, found: Sequence[leases.Lease]
         } if minor >= versions.LOANS else {})
 
 
-def _change_key(call: expose.Call, engine: Engine,
-                lease_id: str) -> earlier.Key | None:
-    """Return the identity of a request that changes a lease, if it has one."""
-    given = request_key.read(call, engine)
-    # The body counts as it was sent: "now" becomes another instant each time
-    # it is parsed.
-    return None if given is None else earlier.of_request(
-        'change', call.context.project_id, given,
-        {'lease': lease_id, 'change': call.document})

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Sequence
 from typing import Any
-from urllib import parse
 
 import pecan
 
@@ -193,12 +192,7 @@ class ReservationsController(rest.Controller):
         For another project's reservation, the answer is 404, not 403: its uuid
         is a proof, and an answer must not confirm it.
         """
-        try:
-            uuid = basic.to_uuid(ident)
-        except ValueError as exc:
-            raise errors.ReservationNotFound(
-                f'There is no reservation {ascii(ident)[:80]}: that is not '
-                'a UUID.') from exc
+        uuid = basic.uuid_of(ident, 'reservation', errors.ReservationNotFound)
         reservation, being_made = find.get_as_made(self._engine, uuid)
         self._check(call, reservation.project_id, action,
                     errors.ReservationNotFound(find.unknown(uuid)))
@@ -214,12 +208,10 @@ def _key(call: expose.Call, engine: Engine,
     The uuid of the reservation is an identity only in newer versions, since
     older clients may reuse the uuid of a reservation that has ended.
     """
-    given = request_key.read(call, engine)
-    if given is not None:
-        return earlier.of_request(_KIND, request.project_id, given,
-                                       request)
-    if request.uuid is None or call.minor < versions.REQUEST_KEYS:
-        return None
+    given = request_key.identity(call, engine, _KIND, request)
+    if (given is not None or request.uuid is None
+            or call.minor < versions.REQUEST_KEYS):
+        return given
     request_key.count(call, engine)
     return earlier.of_uuid(_KIND, request.project_id, request.uuid)
 
@@ -252,13 +244,11 @@ def _replaced(document: Any) -> dict[str, Any]:
 
 def _next(base: str, query: find.Query, fields: Sequence[str] | None,
           last: str) -> str:
-    asked = {'limit': query.limit, 'marker': last, 'node': query.node_uuid,
-             'instance': query.instance_uuid, 'project': query.project_id,
-             'sort_key': query.sort_key, 'sort_dir': query.sort_dir,
-             'fields': ','.join(fields) if fields else None}
-    return f'{base}{_PATH}?' + parse.urlencode(
-        {name: value for name, value in asked.items() if value is not None},
-        safe=',')
+    return url.page(base + _PATH, {
+        'limit': query.limit, 'marker': last, 'node': query.node_uuid,
+        'instance': query.instance_uuid, 'project': query.project_id,
+        'sort_key': query.sort_key, 'sort_dir': query.sort_dir,
+        'fields': ','.join(fields) if fields else None})
 
 
 def shaper(minor: int, base: str, fields: Sequence[str] | None = None

@@ -106,7 +106,7 @@ class CalendarApp:
         LOG.info('%s %s - %d', log_text.quoted(method),
                  log_text.path(environ), answer.status)
         return secured(answer).send(start_response,
-                                            with_body=method != 'HEAD')
+                                    with_body=method != 'HEAD')
 
     def _answer(self, environ: wsgi.Environ) -> wsgi.Answer:
         if not self._conf.api.calendar:

@@ -105,7 +105,7 @@ def audit(engine: Engine, everything: bool = False) -> Report:
                 view.host.class_name is not None or not view.host.exclusive):
             now[uuid] = _as_seen(view.host, there[uuid], used.get(uuid))
     of_leases, children = lease_providers.find(engine, there, seen,
-                                                    everything)
+                                               everything)
     found += of_leases
     found += servers.find(engine, {
         uuid: host.node.name for uuid, host in hosts.items()

@@ -38,9 +38,8 @@ def read(engine: Engine, reservation_id: str,
     :param hosts: the uuids of its hosts.
     """
     with engine.database.read() as connection:
-        instances = db_instances.read_of_nodes(connection, hosts).get(
-            reservation_id)
-        return desired(connection, instances, hosts)
+        return desired(connection, db_instances.read(
+            connection, reservation_id), hosts)
 
 
 def desired(connection: sa.Connection,
@@ -68,7 +67,7 @@ def of_instances(wanted: instance_reservations.InstanceReservation,
     """
     flavor, request = wanted.flavor, wanted.request
     made = machine.DesiredFlavor(wanted.vcpus, wanted.memory_mb,
-                                wanted.disk_gb, shared=shared)
+                                 wanted.disk_gb, shared=shared)
     if request is not None:
         made = dataclasses.replace(
             made, covered=made.covered | request.totals().keys(),

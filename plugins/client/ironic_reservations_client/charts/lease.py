@@ -59,7 +59,7 @@ class LeasePlan:
         start, end = (times.parsed(plan['start_date']),
                       times.parsed(plan['end_date']))
         yield text.Text.assemble((plan['name'], 'bold'), '  ',
-                            _styled(plan['status']), f'  {plan["id"]}')
+                                 _styled(plan['status']), f'  {plan["id"]}')
         yield text.Text(f'{times.shown(start, self._local)} until '
                         f'{times.shown(end, self._local)} '
                         f'({times.shown_duration(end - start)}); '

@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-import abc
 import argparse
 from collections.abc import Iterable
 from collections.abc import Sequence
@@ -28,6 +27,7 @@ from ironicclient import exc
 from osc_lib.command import command
 
 from ironic_reservations_client import errors
+from ironic_reservations_client import resource
 from ironic_reservations_client.osc import hints
 from ironic_reservations_client.osc import options
 
@@ -85,30 +85,31 @@ class Command(command.Command):
             raise _explained(error) from None
 
 
-class Deletion(Command, abc.ABC):
+class Deletion(Command):
     """Deletes several resources, and continues after a failure.
 
+    :cvar manager: the class that deletes one of them.
     :cvar thing: the kind of resource.
     :cvar verbs: the verbs in sentences before and after a deletion.
     """
 
+    manager: ClassVar[type[resource.Collection[Any]]]
     thing: ClassVar[str]
     verbs: ClassVar[tuple[str, str]] = ('delete', 'Deleted')
 
-    @abc.abstractmethod
-    def delete(self, client: Any, ident: str) -> None:
+    def delete(self, ident: str) -> None:
         """Delete one resource.
 
-        :param client: an Ironic client.
         :raises ClientException: the resource cannot be deleted.
         """
+        self.manager(self.client).delete(ident)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         verb, done = self.verbs
         failures = []
         for ident in parsed_args.idents:
             try:
-                self.delete(self.client, ident)
+                self.delete(ident)
                 print(f'{done} {self.thing} {ident}')
             except exc.ClientException as error:
                 failures.append(f'Failed to {verb} {self.thing} {ident}: '

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Deploys the nodes of a lease, and shows the progress."""
+"""Deploys the nodes of a reservation or lease, and shows the progress."""
 
 from __future__ import annotations
 
@@ -42,35 +42,38 @@ def chosen(client: Any, of: deployment.Promised, idents: Sequence[str],
     """Return the nodes that are to be deployed.
 
     :param client: an Ironic client.
-    :param of: the nodes of a lease.
+    :param of: the nodes of a reservation or lease.
     :param idents: the names or UUIDs of nodes that the user has typed.
     :param every: whether the user wants all nodes.
     :raises CommandError: the user has not chosen, or has named another node.
     """
+    if every and of.lease is None:
+        raise exc.CommandError(
+            f'The {of.title} has one node: --all is for leases.')
     if every or (not idents and len(of.proofs) == 1):
         return of
-    names = ', '.join(_names(client, of))
     if not idents:
         raise exc.CommandError(
             f'The {of.title} has {counted.counted(len(of.proofs), "node")}'
-            + (f': {names}. Use --all to deploy all of them, or --node to '
-               'name those that you want.' if of.proofs else '.'))
+            + (f': {_names(client, of)}. Use --all to deploy all of them, or '
+               '--node to name those that you want.' if of.proofs else '.'))
     proofs = {}
     for ident in idents:
         uuid = nodes.uuid_of(client, ident)
         if uuid not in of.proofs:
             raise exc.CommandError(
                 f'Node {ident} does not belong to the {of.title}, which has '
-                f'{names}.')
+                f'{_names(client, of)}.')
         proofs[uuid] = of.proofs[uuid]
     return deployment.Promised(of.ident, proofs, of.lease)
 
 
-def deploy(client: Any, of: deployment.Promised, wanted: deployment.Wanted,
+def deploy(client: Any, of: deployment.Promised, settings: dict[str, Any],
            timeout: float | None, detailed: bool) -> dict[str, Any]:
-    """Deploy nodes of a lease, and return the columns.
+    """Deploy nodes, and return the columns.
 
     :param client: an Ironic client.
+    :param settings: as for ``Deployment.begin``.
     :param timeout: the time to wait in seconds; 0: for ever, ``None``: not at
         all.
     :param detailed: whether the error repeats the reasons that were shown
@@ -78,28 +81,32 @@ def deploy(client: Any, of: deployment.Promised, wanted: deployment.Wanted,
     :raises ClientException: some nodes are not deployed.
     """
     under_way = deployment.Deployment(client, of)
-    under_way.begin(wanted)
-    if timeout is not None:
+    under_way.begin(**settings)
+    reported = False
+    if timeout is not None and under_way.failures.keys() != of.proofs.keys():
         with _display(of) as report:
             under_way.wait(timeout, report)
-    under_way.check(reported=timeout is not None and not detailed)
-    assert of.lease is not None
+        reported = not detailed
+    under_way.check(reported)
+    shown = [_shown(ident, under_way.nodes.get(ident)) for ident in of.proofs]
+    if of.lease is None:
+        node, = shown
+        return {'reservation_uuid': of.ident, 'node_uuid': node.pop('uuid'),
+                'node_name': node.pop('name'), **node}
     return {'lease_id': of.lease.id, 'lease_name': of.lease.name,
-            'nodes': cells.lines(_line, [
-                _shown(ident, under_way.nodes.get(ident))
-                for ident in of.proofs])}
+            'nodes': cells.lines(_line, shown)}
 
 
 def _shown(ident: str, node: Any) -> dict[str, Any]:
     return {'uuid': ident, **{
         name: getattr(node, name, None) for name in (
-            'name', 'provision_state', 'target_provision_state',
-            'instance_uuid')}}
+            'name', 'instance_uuid', 'provision_state',
+            'target_provision_state')}}
 
 
-def _names(client: Any, of: deployment.Promised) -> list[str]:
+def _names(client: Any, of: deployment.Promised) -> str:
     known = deployment.Deployment(client, of)
-    return [known.name(ident) for ident in of.proofs]
+    return ', '.join(map(known.name, of.proofs))
 
 
 @contextlib.contextmanager
@@ -116,8 +123,8 @@ def _display(of: deployment.Promised) -> Iterator[Any]:
     def changes(now: deployment.Deployment) -> Iterator[str]:
         for ident in of.proofs:
             node = now.nodes.get(ident)
-            state = (now.failures.get(ident)
-                     or (node.provision_state if node else 'unknown'))
+            state = str(now.failures.get(ident)
+                        or (node.provision_state if node else 'unknown'))
             if seen.get(ident) != state:
                 seen[ident] = state
                 yield f'{now.name(ident)}: {state}'

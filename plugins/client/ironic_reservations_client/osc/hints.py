@@ -60,7 +60,7 @@ def if_unknown(hint: str | None) -> Iterator[None]:
     try:
         with errors.reaching():
             yield
-    except (exc.BadGateway, exc.GatewayTimeout, errors.NotReachable) as error:
-        if hint and getattr(error, 'may_have_arrived', True):
+    except exc.ClientException as error:
+        if hint and errors.may_have_arrived(error):
             error.args = (f'{error}\n{hint}',)
         raise

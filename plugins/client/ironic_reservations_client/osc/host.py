@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from typing import Any
 
 from ironicclient import exc
@@ -35,18 +34,20 @@ _HOST = options.Option('host',
                        'ID of the host, or the name or UUID of its node.')
 
 
-class ListHosts(zone.Zoned, command.Lister):
+class ListHosts(zone.Listing):
     """List hosts (nodes that are open to leases)"""
 
+    describes = resources.HOST
     arguments = (
         options.Option(
             '--resource-class', 'Only list hosts of this resource class.'),
-        *options.page('host'),
+        *options.page('host'), options.SORT,
         options.Option(
             '--long', 'Also show the UUID of the node, the sizes, and the '
             'properties that were set on the host.', **options.FLAG))
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
+    def found(self, parsed_args: argparse.Namespace) -> list[host.Host]:
+        """Return the hosts of a class, the oldest first."""
         limit, wanted = parsed_args.limit, parsed_args.resource_class
         # The service lists all classes, so a limit is for the rest.
         found = host.HostManager(self.client).list(
@@ -54,9 +55,11 @@ class ListHosts(zone.Zoned, command.Lister):
         if wanted:
             found = [each for each in found if each.resource_class == wanted]
             found = found[:limit] if limit else found
-        columns = resources.HOST.columns(
-            fields.Shown.LONG if parsed_args.long else fields.Shown.ALWAYS)
-        return columns, [_values(each, columns) for each in found]
+        return found
+
+    def cell(self, one: Any, name: str) -> Any:
+        """Return the value of a field; the name and the properties."""
+        return _cell(one, name)
 
 
 class ShowHost(zone.Zoned, command.ShowOne):
@@ -117,22 +120,18 @@ class DeleteHost(base.Deletion):
     The nodes stay in Ironic.
     """
 
+    manager = host.HostManager
     thing = 'host'
     arguments = (base.named(thing, 'IDs of the hosts to delete, or names '
                               'or UUIDs of their nodes.'),)
 
-    def delete(self, client: Any, ident: str) -> None:
-        """Delete one host, so that its node is no longer open to leases."""
-        host.HostManager(client).delete(ident)
-
 
 def _shown(found: host.Host) -> base.Columns:
     columns = resources.HOST.columns(fields.Shown.ALONE)
-    return columns, _values(found, columns)
+    return columns, [_cell(found, name) for name in columns]
 
 
-def _values(found: host.Host, columns: Sequence[str]) -> list[Any]:
-    computed = {'properties': format_columns.DictColumn(found.capabilities),
-                'name': found.shown_name}
-    return [computed[name] if name in computed else getattr(found, name)
-            for name in columns]
+def _cell(one: host.Host, name: str) -> Any:
+    if name == 'properties':
+        return format_columns.DictColumn(one.capabilities)
+    return one.shown_name if name == 'name' else getattr(one, name)

@@ -31,6 +31,7 @@ from rich import progress
 from ironic_reservations_client import counted
 from ironic_reservations_client import errors
 from ironic_reservations_client import host
+from ironic_reservations_client import nodes
 from ironic_reservations_client.osc import base
 from ironic_reservations_client.osc import host as host_commands
 from ironic_reservations_client.osc import options
@@ -112,25 +113,25 @@ def _nodes(client: Any,
         names = dict.fromkeys(parsed_args.nodes)
         for ident in names:
             try:
-                found.append(client.node.get(ident, fields=fields))
-            except exc.NotFound as missing:
-                if errors.has_nodes(missing):
-                    print(f'{ident}: {missing}', file=sys.stderr)
-                    continue
+                found.append(nodes.get(client, ident, fields))
+            except errors.NoNodes:
                 # The standalone service finds a node by its name, too.
                 found.append(types.SimpleNamespace(uuid=ident, name=None))
+            except exc.NotFound as missing:
+                print(f'{ident}: {missing}', file=sys.stderr)
         return found, len(names) - len(found)
     found = client.node.list(
         limit=0, fields=fields, resource_class=parsed_args.resource_class)
     if not found:
         raise exc.CommandError(
             'Ironic shows no node of the resource class '
-            f'{parsed_args.resource_class}.' if parsed_args.resource_class
-            else 'Ironic shows no nodes.')
+            f'{parsed_args.resource_class}. "baremetal node list --fields '
+            'name resource_class" shows the classes.'
+            if parsed_args.resource_class else 'Ironic shows no nodes.')
     return found, 0
 
 
-def _opened(manager: host.HostManager, nodes: Sequence[Any],
+def _opened(manager: host.HostManager, new: Sequence[Any],
             capabilities: dict[str, str]) -> Iterator[str]:
     """Open nodes, and yield the outcome of each.
 
@@ -138,13 +139,13 @@ def _opened(manager: host.HostManager, nodes: Sequence[Any],
     """
     screen = console.Console(stderr=True, highlight=False)
     with contextlib.ExitStack() as shown:
-        left: Iterable[Any] = nodes
+        left: Iterable[Any] = new
         if screen.is_terminal:
             # A bar that is switched off prints an empty line at its end
             # with older releases of rich.
             left = shown.enter_context(progress.Progress(
                 console=screen, transient=True)).track(
-                    nodes, description='Opening nodes to leases')
+                    new, description='Opening nodes to leases')
         for node in left:
             try:
                 manager.create(node.uuid, capabilities)

@@ -24,7 +24,6 @@ from typing import Any
 from ironicclient import exc
 from osc_lib.command import command
 
-from ironic_reservations_client import fields
 from ironic_reservations_client import lease
 from ironic_reservations_client import lease_payload
 from ironic_reservations_client import nodes
@@ -42,9 +41,6 @@ from ironic_reservations_client.osc import zone
 _OFFERS = ('later', 'earlier', 'shorter', 'fewer', 'other_class',
            'no_affinity')
 _CHANGE_OFFERS = ('shorter', 'fewer', 'later', 'earlier')
-#: The service lists leases the oldest first, so the command sorts them.
-_SORTABLE = [name for name in resources.LEASE.columns(fields.Shown.LONG)
-             if name != 'nodes']
 _FLAVORS = ('flavor_id', 'flavor')
 
 
@@ -179,9 +175,10 @@ class SetLease(lease_plan.Planned):
         return self.planned(changed, parsed_args.dry_run)
 
 
-class ListLeases(zone.Zoned, command.Lister):
+class ListLeases(zone.Listing):
     """List leases"""
 
+    describes = resources.LEASE
     arguments = (
         options.Option(
             '--project', 'Only list leases of this project (ID).'),
@@ -191,19 +188,19 @@ class ListLeases(zone.Zoned, command.Lister):
             '--long', 'Also show the number of nodes, the reason for which '
             'a lease is waiting, and the project.', **options.FLAG))
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
+    def found(self, parsed_args: argparse.Namespace) -> list[lease.Lease]:
+        """Return the leases that the filters match, the oldest first."""
         chosen = resources.LEASE_FILTER.read(vars(parsed_args), 'create')
         if chosen['node']:
             chosen['node'] = nodes.uuid_of(self.client, chosen['node'])
-        found = lease.LeaseManager(self.client).list(
+        return lease.LeaseManager(self.client).list(
             project=parsed_args.project, marker=parsed_args.marker,
             limit=parsed_args.limit, **chosen)
-        columns = resources.LEASE.columns(
-            fields.Shown.LONG if parsed_args.long else fields.Shown.ALWAYS)
-        return columns, [
-            [len(each.node_uuids) if name == 'nodes' else getattr(each, name)
-             for name in columns]
-            for each in options.in_order(found, parsed_args.sort, _SORTABLE)]
+
+    def cell(self, one: Any, name: str) -> Any:
+        """Return the value of a field; the number of nodes."""
+        return (len(one.node_uuids) if name == 'nodes'
+                else super().cell(one, name))
 
 
 class ShowLease(zone.Zoned, command.ShowOne):
@@ -246,6 +243,7 @@ def _reservations_cell(value: list[dict[str, Any]],
 class DeleteLease(base.Deletion):
     """End leases, or cancel them before they start"""
 
+    manager = lease.LeaseManager
     thing = 'lease'
     arguments = (
         base.named(thing, 'Names or IDs of the leases to delete.'),
@@ -256,15 +254,14 @@ class DeleteLease(base.Deletion):
         super().take_action(parsed_args)
         timeout = parsed_args.wait_timeout
         if timeout is not None:
-            manager = lease.LeaseManager(self.client)
+            manager = self.manager(self.client)
             for ident in self._deleted:
                 manager.wait_ended(ident, timeout)
 
-    def delete(self, client: Any, ident: str) -> None:
+    def delete(self, ident: str) -> None:
         """End one lease, by its name or ID."""
-        manager = lease.LeaseManager(client)
-        found = manager.find(ident)
-        manager.delete(found.id)
+        found = self.manager(self.client).find(ident)
+        super().delete(found.id)
         self._deleted.append(found.id)
 
 

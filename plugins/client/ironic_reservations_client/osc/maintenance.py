@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from collections.abc import Iterable
-from collections.abc import Sequence
 from typing import Any
 
 from ironicclient import exc
@@ -34,7 +33,6 @@ from ironic_reservations_client.osc import hints
 from ironic_reservations_client.osc import options
 from ironic_reservations_client.osc import zone
 
-_COLUMNS = resources.MAINTENANCE.columns(fields.Shown.ALWAYS)
 _LONG = resources.MAINTENANCE.columns(fields.Shown.LONG)
 _MADE = resources.MAINTENANCE.columns(fields.Shown.ALONE)
 #: The columns of a dry run beside these.
@@ -78,21 +76,27 @@ class CreateMaintenance(zone.Zoned, command.ShowOne):
                 dry_run=parsed_args.dry_run, **given, **chosen)
         columns = (*_MADE, *(_TRIED if parsed_args.dry_run else ()))
         _name_nodes(self.client, [made])
-        return columns, _values(made, columns)
+        return columns, [_cell(made, name) for name in columns]
 
 
-class ListMaintenances(zone.Zoned, command.Lister):
+class ListMaintenances(zone.Listing):
     """List maintenance windows"""
 
-    arguments = (options.Option(
-        '--long', 'Also show the nodes and the reason.', **options.FLAG),)
+    describes = resources.MAINTENANCE
+    arguments = (options.SORT, options.Option(
+        '--long', 'Also show the nodes and the reason.', **options.FLAG))
 
-    def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
-        columns = _LONG if parsed_args.long else _COLUMNS
+    def found(self, parsed_args: argparse.Namespace
+              ) -> list[maintenance.Maintenance]:
+        """Return the windows, ordered by start."""
         found = maintenance.MaintenanceManager(self.client).list()
         if parsed_args.long:
             _name_nodes(self.client, found)
-        return columns, [_values(each, columns) for each in found]
+        return found
+
+    def cell(self, one: Any, name: str) -> Any:
+        """Return the value of a field, with a line for each node."""
+        return _cell(one, name)
 
 
 class ShowMaintenance(zone.Zoned, command.ShowOne):
@@ -114,22 +118,22 @@ class ShowMaintenance(zone.Zoned, command.ShowOne):
         for each in found.nodes:
             each.pop('waiting', None)
         return (*_LONG, 'waiting'), [
-            *_values(found, _LONG),
+            *(_cell(found, name) for name in _LONG),
             cells.lines(waiting_lines, waiting, '\n\n')]
 
 
 class DeleteMaintenance(base.Deletion):
     """End maintenance windows, or cancel them before they start"""
 
+    manager = maintenance.MaintenanceManager
     thing = 'maintenance'
     arguments = (base.named(
         thing, 'Names or UUIDs of the maintenance windows.'),)
     verbs = ('end', 'Ended')
 
-    def delete(self, client: Any, ident: str) -> None:
+    def delete(self, ident: str) -> None:
         """End one window, by its name or UUID."""
-        manager = maintenance.MaintenanceManager(client)
-        manager.delete(manager.find(ident).uuid)
+        super().delete(self.manager(self.client).find(ident).uuid)
 
 
 def waiting_lines(each: dict[str, Any]) -> str:
@@ -196,8 +200,6 @@ def _name_nodes(client: Any,
                 row[name] = getattr(known.get(row[key]), 'name', None)
 
 
-def _values(found: maintenance.Maintenance,
-            columns: Sequence[str]) -> list[Any]:
-    return [cells.lines(_LINES[name], getattr(found, name))
-            if name in _LINES else getattr(found, name)
-            for name in columns]
+def _cell(one: maintenance.Maintenance, name: str) -> Any:
+    value = getattr(one, name)
+    return cells.lines(_LINES[name], value) if name in _LINES else value

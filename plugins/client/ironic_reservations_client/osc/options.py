@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from typing import Any
@@ -156,10 +157,12 @@ SORT = Option(
 
 
 def in_order(found: Iterable[Any], sort: str | None,
-             columns: Iterable[str]) -> list[Any]:
+             columns: Iterable[str],
+             cell: Callable[[Any, str], Any]) -> list[Any]:
     """Return resources in the order of ``--sort``, empty values first.
 
-    :param columns: the fields that order them.
+    :param columns: the fields that can order them.
+    :param cell: returns the value of a field of a resource.
     :raises CommandError: a field or a direction is not known.
     """
     found = list(found)
@@ -171,7 +174,7 @@ def in_order(found: Iterable[Any], sort: str | None,
                 raise exc.CommandError(f'--sort: {typed_!r} is no {what} to '
                                        f'sort by. Use {", ".join(known)}.')
         found.sort(key=lambda one, name=name: (  # type: ignore[misc]
-            (value := getattr(one, name, None)) is not None, value),
+            (value := cell(one, name)) is not None, value),
             reverse=direction == 'desc')
     return found
 

@@ -20,7 +20,6 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import itertools
 import json
-import sys
 from typing import Any
 import uuid
 
@@ -37,7 +36,7 @@ from ironic_reservations_client import reservation
 from ironic_reservations_client import resources
 from ironic_reservations_client.osc import base
 from ironic_reservations_client.osc import cells
-from ironic_reservations_client.osc import deployment as lease_nodes
+from ironic_reservations_client.osc import deployment as deploying
 from ironic_reservations_client.osc import hints
 from ironic_reservations_client.osc import options
 from ironic_reservations_client.osc import typed
@@ -132,8 +131,9 @@ class ListReservations(zone.Zoned, command.Lister):
         # The service sorts by one field, so that pages fit together; the
         # other fields order the result.
         if len(sorting) > 1:
-            found = options.in_order(found, parsed_args.sort,
-                                     DETAILED_FIELDS)
+            found = options.in_order(
+                found, parsed_args.sort, DETAILED_FIELDS,
+                lambda one, name: getattr(one, name, None))
         names = (_names(self.client, parsed_args, found)
                  if 'node_uuid' in shown else {})
         return shown, (
@@ -170,13 +170,10 @@ class RenewReservation(zone.Zoned, command.ShowOne):
 class DeleteReservation(base.Deletion):
     """Delete reservations, which gives their nodes back"""
 
+    manager = reservation.ReservationManager
     thing = 'reservation'
     arguments = (
         base.named(thing, 'UUIDs of the reservations to delete.'),)
-
-    def delete(self, client: Any, ident: str) -> None:
-        """Delete one reservation."""
-        reservation.ReservationManager(client).delete(ident)
 
 
 class DeployReservation(base.Command, command.ShowOne):
@@ -219,7 +216,7 @@ class DeployReservation(base.Command, command.ShowOne):
         options.wait('the nodes to reach the desired state, active'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
-        wanted = _wanted(parsed_args)
+        settings = _settings(parsed_args)
         ident, named = parsed_args.reservation, parsed_args.node
         try:
             of = deployment.promised(self.client, ident)
@@ -230,48 +227,10 @@ class DeployReservation(base.Command, command.ShowOne):
                 raise
             of = deployment.Promised(
                 ident, {nodes.uuid_of(self.client, named[0]): ident})
-        if of.lease is not None:
-            return self.dict2columns(lease_nodes.deploy(
-                self.client, lease_nodes.chosen(self.client, of, named,
-                                                parsed_args.all),
-                wanted, parsed_args.wait_timeout,
-                detailed=parsed_args.formatter == 'json'))
-        return self._one(of, wanted, parsed_args)
-
-    def _one(self, of: deployment.Promised, wanted: deployment.Wanted,
-             parsed_args: argparse.Namespace) -> base.Columns:
-        (reserved, proof), = of.proofs.items()
-        if parsed_args.all:
-            raise exc.CommandError(
-                f'The {of.title} has one node: --all is for leases.')
-        for ident in parsed_args.node:
-            if nodes.uuid_of(self.client, ident) != reserved:
-                raise exc.CommandError(
-                    f'Node {ident} does not belong to the {of.title}, whose '
-                    f'node is {reserved}.')
-        timeout = parsed_args.wait_timeout
-        if timeout is not None:
-            # Not on stdout, which a program may read.
-            print('Waiting for provision state active on the node of '
-                  f'{of.title}', file=sys.stderr)
-        manager = reservation.ReservationManager(self.client)
-        found = nodes.read(self.client, [reserved]).get(reserved)
-        # A repeated command must not ask for the same deployment again.
-        if found is None or found.provision_state not in deployment.BEGUN:
-            manager.deploy(
-                proof, configdrive=wanted.configdrive,
-                deploysteps=wanted.deploysteps, wait=timeout, node=reserved,
-                instance_info=wanted.instance_info)
-        elif timeout is not None:
-            manager.wait_active(reserved, timeout)
-        node = self.client.node.get(reserved, fields=[
-            'uuid', 'name', 'provision_state', 'target_provision_state',
-            'instance_uuid'])
-        return self.dict2columns({
-            'reservation_uuid': proof, 'node_uuid': node.uuid,
-            'node_name': node.name, 'instance_uuid': node.instance_uuid,
-            'provision_state': node.provision_state,
-            'target_provision_state': node.target_provision_state})
+        of = deploying.chosen(self.client, of, named, parsed_args.all)
+        return self.dict2columns(deploying.deploy(
+            self.client, of, settings, parsed_args.wait_timeout,
+            detailed=parsed_args.formatter == 'json'))
 
 
 def _fields(parsed_args: argparse.Namespace) -> list[str] | None:
@@ -304,16 +263,17 @@ def _shown(client: Any, parsed_args: argparse.Namespace,
     return shown, [_cell(names, name, found[name]) for name in shown]
 
 
-def _wanted(parsed_args: argparse.Namespace) -> deployment.Wanted:
+def _settings(parsed_args: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings of a deployment."""
     info = dict(parsed_args.instance_info)
     for name, value in (('image_source', parsed_args.image),
                         ('image_checksum', parsed_args.image_checksum)):
         if value is not None:
             info[name] = value
-    steps: Any = utils.handle_json_arg(parsed_args.deploy_steps,
-                                       'deploy steps')
-    return deployment.Wanted(info, _config_drive(parsed_args.config_drive),
-                             steps)
+    return {'instance_info': info,
+            'configdrive': _config_drive(parsed_args.config_drive),
+            'deploysteps': utils.handle_json_arg(parsed_args.deploy_steps,
+                                                 'deploy steps')}
 
 
 def _config_drive(text: str | None) -> Any:

@@ -22,6 +22,7 @@ from collections.abc import Sequence
 import datetime
 import functools
 from typing import Any
+from typing import ClassVar
 
 from cliff import columns
 from cliff import lister
@@ -84,6 +85,32 @@ class Zoned(base.Command):
                 else _row(convert, column_names, data))
         return int(super().produce_output(  # type: ignore[misc]
             parsed_args, column_names, data) or 0)
+
+
+class Listing(Zoned, command.Lister, metaclass=abc.ABCMeta):
+    """Lists resources, with ``--sort`` and ``--long``.
+
+    :cvar describes: the fields of the resources.
+    """
+
+    describes: ClassVar[fields.Resource]
+
+    @abc.abstractmethod
+    def found(self, parsed_args: argparse.Namespace) -> Sequence[Any]:
+        """Return the resources that the service lists."""
+
+    def cell(self, one: Any, name: str) -> Any:
+        """Return the value of a field of a resource."""
+        return getattr(one, name)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Columns:
+        columns = self.describes.columns(
+            fields.Shown.LONG if parsed_args.long else fields.Shown.ALWAYS)
+        return columns, [
+            [self.cell(each, name) for name in columns]
+            for each in options.in_order(
+                self.found(parsed_args), parsed_args.sort,
+                self.describes.sortable(), self.cell)]
 
 
 class ChartCommand(Zoned, command.ShowOne, metaclass=abc.ABCMeta):

@@ -31,7 +31,6 @@ from openstack import connection
 from openstack import exceptions
 from openstack.baremetal.v1 import node as _node
 
-from ironic_reservations_client import fields as fields_
 from ironic_reservations_client import limits as _limits
 from ironic_reservations_client import payload
 from ironic_reservations_client import reservation as _reservation
@@ -94,9 +93,8 @@ def reservations(conn: connection.Connection, fields: Iterable[str] = (),
     :param query: the filters ``node``, ``instance`` and ``project``;
         ``marker``, ``sort_key`` and ``sort_dir``, as in the API.
     """
-    found: list[Reservation] = _through(conn)._list(
-        {**query, 'limit': limit or None,
-         'fields': ','.join(fields_.several(fields)) or None}, limit)
+    found: list[Reservation] = _through(conn).list(
+        limit=limit or 0, fields=fields, **query)
     return found
 
 
