@@ -99,8 +99,11 @@ def _keystone(application: wsgi.Application,
         application, conf={'oslo_config_config': conf})
     options = conf.keystone_authtoken
     if not (options.www_authenticate_uri or options.auth_type):
-        raise cfg.RequiredOptError('www_authenticate_uri',
-                                   cfg.OptGroup('keystone_authtoken'))
+        raise cfg.ConfigFileValueError(
+            '[DEFAULT] auth_strategy is keystone, which is the default, and '
+            '[keystone_authtoken] is empty, so no token can be checked. Write '
+            'this section as for any other service, or set auth_strategy to '
+            'http_basic or noauth.')
     return authenticated
 
 

@@ -29,6 +29,8 @@ from typing import Any
 from oslo_log import log
 import webob
 
+from ironic_reservations import log_repeats
+
 LOG = log.getLogger(__name__)
 
 WsgiApp = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
@@ -46,6 +48,7 @@ class InProcess:
         self._app = app
         self._pool: futures.ThreadPoolExecutor | None = None
         self._pid: int | None = None
+        self._repeats = log_repeats.Repeats()
 
     def send(self, method: str, path: str, headers: Mapping[str, str],
              body: Any = None) -> tuple[int, Any]:
@@ -76,9 +79,11 @@ class InProcess:
             request.json = body
         try:
             answer = request.get_response(self._app, catch_exc_info=True)
-        except Exception:
-            LOG.exception('%s %s raised in the API of Ironic', method,
-                          request.path)
+        except Exception as exc:
+            # The reconciler repeats it, and a traceback has 90 lines.
+            if self._repeats.are_due(repr(exc)):
+                LOG.exception('%s %s raised in the API of Ironic', method,
+                              request.path)
             return 500, None
         try:
             return answer.status_int, answer.json if answer.body else None

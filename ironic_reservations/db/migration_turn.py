@@ -206,7 +206,8 @@ class Turn:
                     token=self._token, beats=seen.beats + 1,
                     holder=f'{socket.gethostname()}, process {os.getpid()}'))
             if done.rowcount and seen.token is not None:
-                LOG.warning('The migration of %s is taken for dead', seen)
+                LOG.warning('The migration of %s has stopped; this process '
+                            'continues it', seen)
             return bool(done.rowcount)
         return False
 
@@ -233,8 +234,8 @@ class Turn:
                     TABLE.c.id == _ROW, TABLE.c.token == self._token).values(
                         token=None, beats=TABLE.c.beats + 1, holder=None))
         except Exception as exc:
-            LOG.warning('The turn ends by itself, since it could not be given '
-                        'back: %s', exc)
+            LOG.warning('The turn could not be released, and ends by itself: '
+                        '%s', exc)
 
 
 @contextlib.contextmanager

@@ -39,7 +39,7 @@ class Kind(enum.StrEnum):
     LESSEE = 'lessee'
     #: A host has an instance in Ironic, or is deployed without one.
     INSTANCE = 'instance'
-    #: A host is in maintenance in Ironic.
+    #: A node is in maintenance in Ironic.
     MAINTENANCE = 'maintenance'
     #: Placement has a hold, or Nova a flavor.
     PLACEMENT = 'placement'
@@ -79,9 +79,11 @@ def _in_ironic(engine: Engine) -> list[Trace]:
         raise errors.IronicUnavailable('No client of Ironic is configured.')
     with engine.database.read() as connection:
         hosts = {row.node_uuid for row in db_hosts.read(connection)}
-    marked = [node for node in ironic.nodes() if node.uuid in hosts
-              and (node.lessee or node_condition.occupied(node)
-                   or node.maintenance)]
+    # A lessee or an instance of another node is no trace of ours; the reason
+    # of a maintenance names what has set it.
+    marked = [node for node in ironic.nodes() if node.maintenance
+              or node.uuid in hosts
+              and (node.lessee or node_condition.occupied(node))]
     found = []
     for before in _not_promised(engine, marked):
         # The trace of a promise that has just ended may be gone by now.
@@ -91,7 +93,7 @@ def _in_ironic(engine: Engine) -> list[Trace]:
         else:
             node, reason = ironic.node(before.uuid), None
         if node is not None:
-            found += _traces(node)
+            found += _traces(node) if node.uuid in hosts else []
             found += _maintenance(engine, node, reason)
     return found
 

@@ -66,24 +66,31 @@ class Offer:
 def offers(now: timeline.Timeline, demands: Sequence[bookings.Demand],
            earliest: int, latest: int,
            limits: budget.Limits = planning.LIMITS,
-           kinds: Iterable[Kind] = Kind, grain: int = 1) -> tuple[Offer, ...]:
+           kinds: Iterable[Kind] = Kind, grain: int = 1,
+           begun: int = 0) -> tuple[Offer, ...]:
     """Return at most one counter-offer of each kind.
 
     :param earliest: the earliest possible start.
     :param latest: the latest possible end.
     :param grain: other starts are rounded away from the present one to a
         multiple of it, if that is accepted, too.
+    :param begun: the part of the window that is over, and is not in the
+        demands; a later offer lasts that much longer.
     """
-    search = _OfferSearch(now, tuple(demands), limits)
-    most = latest - max(demand.end for demand in demands)
+    search = later = _OfferSearch(now, tuple(demands), limits)
+    if begun:
+        later = _OfferSearch(now, tuple(
+            dataclasses.replace(demand, end=demand.end + begun)
+            for demand in demands), limits)
+    most = latest - max(demand.end for demand in demands) - begun
     least = earliest - min(demand.start for demand in demands)
     makers = {
-        Kind.LATER: lambda: search.nearest(Kind.LATER, most, grain),
+        Kind.LATER: lambda: later.nearest(Kind.LATER, most, grain),
         Kind.EARLIER: lambda: search.nearest(Kind.EARLIER, least, grain),
         Kind.SHORTER: search.shorter, Kind.FEWER: search.fewer}
     made = []
     for kind in kinds:
-        search.renew_budget()
+        (later if kind is Kind.LATER else search).renew_budget()
         made.append(makers[kind]())
     return tuple(offer for offer in made if offer is not None)
 

@@ -26,6 +26,7 @@ import time
 from oslo_log import log
 
 from ironic_reservations import errors
+from ironic_reservations import log_repeats
 from ironic_reservations.db import connection as db_connection
 from ironic_reservations.reconciler import claim as claim_module
 
@@ -74,6 +75,7 @@ class Loop:
         self._stopping = threading.Event()
         self._news = threading.Event()
         self._thread: threading.Thread | None = None
+        self._repeats = log_repeats.Repeats()
 
     @property
     def alive(self) -> bool:
@@ -115,22 +117,29 @@ class Loop:
 
     def _run_pass(self) -> float:
         """Run the due tasks; return the seconds until the next pass."""
+        failed: Exception | None = None
         try:
             self.one_pass()
         except Exception as exc:
             # A bug in one pass must not end all later ones.
-            return self._log(exc)
-        return _TICK
+            failed = exc
+        return _TICK if failed is None else self._log(failed)
 
     def _log(self, exc: Exception) -> float:
-        """Log a failure; return the seconds until the next pass."""
+        """Log a failure; return the seconds until the next pass.
+
+        It is logged when no exception is being handled: oslo.log would write
+        the text of the exception a second time.
+        """
         match exc:
-            case (errors.DatabaseUnavailable() | errors.IronicUnavailable()
-                  | errors.PlacementUnavailable()):
-                LOG.warning('The reconciler waits (%s): %s', self.name, exc)
             case db_connection.Conflict() | errors.Contention():
                 LOG.debug('Another process was quicker; trying again')
                 return _TICK
+            case _ if not self._repeats.are_due(repr(exc)):
+                pass
+            case (errors.DatabaseUnavailable() | errors.IronicUnavailable()
+                  | errors.PlacementUnavailable()):
+                LOG.warning('The reconciler waits (%s): %s', self.name, exc)
             case _:
                 LOG.error('A pass of the reconciler failed (%s)', self.name,
                           exc_info=exc)
@@ -143,7 +152,7 @@ class Loop:
         :raises Conflict: another process wrote first.
         """
         mine = True
-        failed: Exception | None = None
+        failed: list[Exception] = []
         for task in self.tasks:
             if self._stopping.is_set():
                 break
@@ -160,11 +169,11 @@ class Loop:
                 except Exception as exc:
                     # A task that fails each time must not block the tasks
                     # after it.
-                    if failed is not None:
-                        self._log(failed)
-                    failed = exc
-        if failed is not None:
-            raise failed
+                    failed.append(exc)
+        for each in failed[:-1]:
+            self._log(each)
+        if failed:
+            raise failed[-1]
 
     def _do(self, task: Task) -> None:
         now = time.monotonic()

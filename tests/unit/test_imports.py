@@ -27,13 +27,14 @@ ROOT = pathlib.Path(__file__).parents[2] / PROJECT
 
 #: The project's rooms that each room may import; a room may always import
 #: itself.
-_LEAVES = {'errors', 'clock'}
+_LEAVES = {'errors', 'clock', 'log_repeats'}
 _DATA = {'model', 'lifecycle', 'planner', 'conf', *_LEAVES}
 _ENGINE = {'engine', 'db', 'clouds', 'objects', *_DATA}
 _SERVES = {'reconciler', 'policies', 'faults', *_ENGINE}
 ALLOWED: dict[str, set[str]] = {
     'errors': set(),
     'clock': set(),
+    'log_repeats': {'clock'},
     'faults': {'errors'},
     'model': set(),
     'lifecycle': {'model'},

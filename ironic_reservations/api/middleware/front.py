@@ -35,6 +35,8 @@ LOG = log.getLogger(__name__)
 #: own line: the same one, or the one that is named beside Blazar's.
 MINOR = 'ironic_reservations.minor'
 OWN_MINOR = 'ironic_reservations.own_minor'
+#: Paths that programs ask every few seconds.
+_POLLED = frozenset(('/healthcheck', '/metrics'))
 
 
 class Front:
@@ -83,9 +85,11 @@ class Front:
                                        used[dialect.line])
         self._metrics.count(method, answer.status, code)
         audited.record(self._events, environ, answer, code)
-        LOG.info('[%s] %s %s - %d%s', environ.get('openstack.request_id'),
-                 log_text.quoted(method), log_text.path(environ),
-                 answer.status, '' if code is None else f' {code}')
+        polled = answer.status == 200 and environ.get('PATH_INFO') in _POLLED
+        LOG.log(log.DEBUG if polled else log.INFO, '[%s] %s %s - %d%s',
+                environ.get('openstack.request_id'),
+                log_text.quoted(method), log_text.path(environ),
+                answer.status, '' if code is None else f' {code}')
         answer.headers.extend(versions.headers(used))
         return answer.send(start_response, with_body=method != 'HEAD')
 

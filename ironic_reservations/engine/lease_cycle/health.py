@@ -50,7 +50,7 @@ def check(engine: Engine) -> None:
     try:
         lease_heal.heal(engine)
     except errors.Contention as exc:
-        LOG.info('Other nodes are looked for at the next pass: %s', exc)
+        LOG.info('The next pass searches for other nodes again: %s', exc)
     now = engine.clock()
     snapshot = engine.snapshot(now)
     missing = _missing(snapshot)

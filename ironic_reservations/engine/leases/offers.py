@@ -52,13 +52,16 @@ def make(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
         at the time of each offer.
     """
     until = latest or ladder.search_end(max(request.end, snapshot.now))
+    now = instants.instant(snapshot.now)
+    begun = now - instants.instant(request_checks.start(request.start,
+                                                        snapshot.now))
     windows = [
         (offer.kind.value, _permitted(snapshot, request, demands, offer, until,
                                       project))
         for offer in offers.offers(
-            snapshot.timeline, demands, instants.instant(snapshot.now),
-            instants.instant(until), hard_requests.unlock_offers(),
-            grain=instants.SECOND)]
+            snapshot.timeline, demands, now, instants.instant(until),
+            hard_requests.unlock_offers(), grain=instants.SECOND,
+            begun=max(0, begun))]
     return [
         *_apart(snapshot, request, demands),
         *(_offer(kind, snapshot, *permitted) for kind, permitted in windows

@@ -338,9 +338,11 @@ def _why(snapshot: snapshots.Snapshot, subject: str,
             'moved.' + _held(snapshot, demand) + until)
     if refused.cause is plans.Cause.SHORTAGE:
         assert at is not None
+        can = ('it cannot be' if usable == 1 else
+               f'{_few(needed - refused.short)} of them can be')
         return code, (
-            f'{too_few}, but {_few(needed - refused.short)} of them can be '
-            f'free at {time_text.moment(at)}, even if {_MOVABLE} are moved.'
+            f'{too_few}, but {can} free at {time_text.moment(at)}, even if '
+            f'{_MOVABLE} are moved.'
             + _held(snapshot, demand) + until)
     if refused.cause is plans.Cause.NO_ASSIGNMENT:
         return code, (

@@ -90,12 +90,20 @@ class Refusal:
         if lease_refusal.is_about_lease(self.reasons):
             return lease_refusal.claim(self.sentence, self.offers)
         claim, colon, reasons = self.sentence.partition(': ')
-        if colon and self.reasons:
-            first = self.reasons[0]
-            if str(first.get('node_uuid')) in reasons or (
-                    f'{first.get("nodes")} {first.get("code")}' in reasons):
-                return claim + '.'
-        return self.sentence
+        if not colon or not self.reasons:
+            return self.sentence
+        first = self.reasons[0]
+        if str(first.get('node_uuid')) not in reasons and (
+                f'{first.get("nodes")} {first.get("code")}' not in reasons):
+            return self.sentence
+        # Advice may follow the reasons.
+        texts = [str(each.get('detail') or
+                     f'{each.get("nodes")} {each.get("code")}')
+                 for each in self.reasons]
+        end = max((reasons.rfind(text) + len(text) for text in texts
+                   if text in reasons), default=0)
+        advice = reasons[end:].partition('. ')[2]
+        return f'{claim}. {advice}'.rstrip()
 
 
 class Refused(Exception):

@@ -20,7 +20,9 @@ import re
 
 from ironic_reservations_client import fields
 
-_CONDITION = re.compile('([^=!<>\\s]+)\\s*(==|!=|>=|<=|=|>|<)\\s*(.+)',
+# A value does not begin like an operator: "=>" is a mistake for ">=".
+_CONDITION = re.compile('([^=!<>\\s]+)\\s*(==|!=|>=|<=|=|>|<)\\s*'
+                        '([^=<>\\s].*)',
                         re.DOTALL)
 
 

@@ -137,8 +137,9 @@ class TestKeystone(testtools.TestCase):
         nowhere = world.World(identity.keystone, 'keystone')
         served = self.useFixture(nowhere)
         served.conf.set_override('auth_strategy', 'keystone')
-        self.assertRaises(cfg.RequiredOptError, standalone.with_engine,
-                          served.conf, served.engine)
+        with self.assertRaisesRegex(cfg.Error, 'auth_strategy is keystone.*'
+                                    'http_basic or noauth'):
+            standalone.with_engine(served.conf, served.engine)
 
     def test_no_token_but_forged_headers(self) -> None:
         """Forged headers give no access."""

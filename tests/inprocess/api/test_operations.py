@@ -18,6 +18,7 @@ from typing import Any
 from unittest import mock
 
 import fixtures
+from oslo_middleware.healthcheck import pluginbase
 import pecan
 import testtools
 
@@ -175,6 +176,17 @@ class TestRequestLog(testtools.TestCase):
                 digits = re.sub('[^0-9a-f]', '', told.lower().rpartition(
                     'reservations')[2].partition(' - ')[0])
                 self.assertLess(len(digits), 12, told)
+
+    def test_polls_of_the_health_are_logged_only_if_they_fail(self) -> None:
+        """A balancer wrote thousands of lines an hour."""
+        for path in ('/healthcheck', '/metrics'):
+            log, answer = self._logged(path)
+            self.assertEqual((200, ''), (answer.status, log))
+        with mock.patch.object(health.Database, 'healthcheck',
+                               return_value=pluginbase.HealthcheckResult(
+                                   False, 'silent')):
+            log, _ = self._logged('/healthcheck')
+        self.assertIn('GET /healthcheck - 503', log)
 
     def test_line_of_the_log_stays_one_line(self) -> None:
         """No path breaks the line."""

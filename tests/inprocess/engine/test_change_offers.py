@@ -15,6 +15,8 @@
 Each offer is sent unchanged, and has to be accepted.
 """
 
+import datetime
+
 from ironic_reservations import errors
 from ironic_reservations.api import versions
 from ironic_reservations.api.types import lease_body
@@ -128,6 +130,18 @@ class TestChangeOffers(timelines.TestCase):
             self.assertEqual(tuple(map(leasing.at, hours)),
                              (moved.start, moved.end))
             self.leasing.end(lease)
+
+    def test_later_window_lasts_as_long_as_the_refused_change(self):
+        """It was shorter by the time since the requested start."""
+        self.leasing.hosts(1)
+        self.leasing.create(0, 4, project_id='theirs')
+        lease = self.leasing.create(5, 7)
+        self.world.clock.now = leasing.at(1) + datetime.timedelta(seconds=40)
+        refusal = self.assert_refused(errors.LeaseRefused, lease,
+                                      start=1, end=3)
+        moved = self.accepted(refusal, lease, 'later')
+        self.assertEqual((leasing.at(4), leasing.at(6)),
+                         (moved.start, moved.end))
 
     def test_end_within_the_limits_is_offered(self):
         self.leasing.hosts(2)

@@ -250,6 +250,21 @@ class TestCreate(timelines.TestCase):
         self.world.clock.advance(59)
         self.leasing.post(offer)
 
+    def test_later_offer_lasts_as_long_as_the_refused_lease(self):
+        """It was shorter by the time since the requested start."""
+        self.leasing.hosts()
+        self.leasing.create(0, 5)
+        hours = datetime.timedelta(hours=2)
+        for start, passed, more in (
+                (None, datetime.timedelta(milliseconds=400), {'lasts': hours}),
+                (1, datetime.timedelta(seconds=40), {})):
+            self.world.clock.now = leasing.at(1) + passed
+            offer = self.offer(self.leasing.refused(start, 3, **more), 'later')
+            made = self.leasing.post(offer)
+            self.assertEqual((leasing.at(5), hours),
+                             (made.start, made.end - made.start))
+            self.leasing.end(made)
+
     def test_reservation_and_lease_never_share_a_host(self):
         """A lease begins when the reservation of its host has ended."""
         (host,) = self.leasing.hosts()

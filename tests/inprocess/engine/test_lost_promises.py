@@ -108,6 +108,18 @@ class TestLostPromises(timelines.TestCase):
         self.assertIn(made.window.id, trace.detail)
         self.assertIn(f'baremetal node maintenance unset {node}', trace.remedy)
 
+    def test_maintenance_of_a_node_that_is_no_host(self):
+        """It was not listed, though windows book any node."""
+        node, broken = self.world.enrol(2)
+        self.maintain(broken, 'broken fan')
+        dump = gone_back.Dump(self.engine.database)
+        made = windows.book(self.engine, 0, 2, [node])
+        self.maintain(node, node_window.marked(made.window.id, 'a new fan'))
+        self.world.ironic.change(node, lessee='an operator wrote it')
+        self.assertEqual([], self.found())
+        dump.restore()
+        self.assertEqual([(_MAINTENANCE, node)], self.found())
+
     def test_maintenance_of_a_holder_whose_lease_is_gone(self):
         self.leasing.hosts()
         with gone_back.undone(self.engine.database):

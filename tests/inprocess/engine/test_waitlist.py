@@ -90,6 +90,13 @@ class TestWaitlist(_Waitlist):
         self.assertEqual((2 + odd, 4 + odd), self.hours(lease))
         self.assertEqual(0, self.pull())
 
+    def test_gap_that_is_seconds_too_short_is_skipped(self):
+        """It was taken for a start, and the request was refused."""
+        self.leasing.create(1, 5)
+        self.leasing.create(7 - 20 / 3600, 9)
+        self.world.clock.now = leasing.at(1) + datetime.timedelta(seconds=40)
+        self.assertEqual((9, 11), self.hours(self.queue(1, 3)))
+
     def test_it_is_not_pulled_by_some_seconds(self):
         """Nobody is told of that."""
         odd = 30 / 3600

@@ -12,9 +12,13 @@
 
 """Loops: which there are, under which claims, and what each of them does."""
 
+import logging
 import pathlib
+import sys
 import threading
 from unittest import mock
+
+import fixtures
 
 import ironic_reservations
 from ironic_reservations import errors
@@ -76,6 +80,7 @@ class TestLoop(world.TestCase):
         super().setUp()
         self.world = self.new_world()
         self.done = []
+        self.now = 1000.0
 
     def _task(self, name, **kwargs):
         return loop.Task(lambda _: self.done.append(name), **kwargs)
@@ -137,6 +142,26 @@ class TestLoop(world.TestCase):
                              (errors.Contention(''), loop._TICK)):
             made = loop.Loop('work', [loop.Task(self._failing(error))])
             self.assertEqual(pause, made._run_pass())
+
+    def test_failure_that_stays_the_same_is_logged_once_a_minute(self):
+        """Three tasks wrote it each five seconds, twice in each line."""
+        log = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))
+        handled = set()
+        logging.getLogger().handlers[0].addFilter(
+            lambda record: handled.add(sys.exc_info()[0]) or True)
+        made = loop.Loop('work', [
+            loop.Task(self._failing(errors.IronicUnavailable(text)))
+            for text in ('It is down.', 'It is down.', 'It is slow.')])
+        for passed, times in ((0, 1), (59, 1), (1, 2), (5, 2)):
+            self.now += passed
+            with mock.patch.object(made._repeats, '_timer', lambda: self.now):
+                made._run_pass()
+            self.assertEqual(
+                [f'The reconciler waits (work): {text}'
+                 for text in ('It is down.', 'It is slow.')] * times,
+                log.output.splitlines())
+        # oslo.log adds the text of an exception that is being handled.
+        self.assertEqual({None}, handled)
 
     def test_long_task_is_told_to_end(self):
         begun, ended = threading.Event(), threading.Event()

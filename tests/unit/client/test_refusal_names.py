@@ -64,6 +64,23 @@ class TestNames(testtools.TestCase):
             raise refused
         return str(refused).splitlines()[1:]
 
+    def test_advice_after_the_reasons_is_shown(self):
+        """It was cut off together with the reasons, which are lines."""
+        node = {'node_uuid': NAMED, 'code': 'leased', 'detail': 'is leased'}
+        other = {**node, 'node_uuid': UNNAMED}
+        for sentence, reasons in (
+                (f'No: node {NAMED} is leased; node {UNNAMED} is leased.',
+                 (node, other)),
+                (f'No: node {NAMED} is leased; and 1 more.', (node, other)),
+                ('No: of the nodes that you may see, 12 leased, 3 busy.',
+                 ({'nodes': 12, 'code': 'leased'},
+                  {'nodes': 3, 'code': 'busy'}))):
+            for advice in ('', ' Wait: it ends. Or ask for others.'):
+                text = str(refusal.Refusal(409, 'no', sentence + advice,
+                                           reasons))
+                self.assertEqual(f'No.{advice} [no] (HTTP 409)',
+                                 text.splitlines()[0])
+
     def test_where_ironic_shows_them(self):
         self.assertEqual(
             [f'  node gold-0 ({NAMED}): is leased [leased]',

@@ -63,7 +63,8 @@ class WishesTest(testtools.TestCase):
 
     def test_what_is_no_condition(self):
         """The refusal shows how to write a condition."""
-        for text in ('', 'vcpus', '=8', 'vcpus=', 'vcpus 8', '>=8'):
+        for text in ('', 'vcpus', '=8', 'vcpus=', 'vcpus 8', '>=8',
+                     'vcpus=>8', 'vcpus=<8', 'vcpus = >8', 'vcpus<>8'):
             error = self.assertRaises(
                 ValueError, requirement_text.properties, [text])
             self.assertIn('vcpus>=8', str(error), text)

@@ -122,8 +122,9 @@ def later(refused: refused_module.Refused,
           latest_end: datetime.datetime) -> _Planned:
     """Plan a refused lease at a later start than the requested ones."""
     attempt = refused.attempt
-    start = attempt.earliest(refused.free, attempts.least_of(refused.demands),
-                             latest_end)
+    start = attempt.earliest(refused.free, [
+        dataclasses.replace(demand, end=demand.end + refused.begun)
+        for demand in attempts.least_of(refused.demands)], latest_end)
     if start is not None:
         moved = attempt.starting(start)
         outcome = _at_start(moved, refused.free)

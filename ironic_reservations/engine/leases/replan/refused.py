@@ -46,6 +46,12 @@ class Refused:
     free: timeline.Timeline
     demands: Sequence[bookings.Demand]
 
+    @property
+    def begun(self) -> int:
+        """The part of the window that is over, and is not in the demands."""
+        return max(0, instants.instant(self.attempt.snapshot.now)
+                   - instants.instant(self.attempt.after.start))
+
     def error(self) -> errors.LeaseRefused:
         """Return the error for a lease that cannot be changed like this."""
         attempt = self.attempt
@@ -104,7 +110,8 @@ class Refused:
                 instants.instant(attempt.snapshot.now),
                 instants.instant(self._latest_offer(after.end)),
                 hard_requests.unlock_offers(),
-                (offers.Kind.LATER, offers.Kind.EARLIER), instants.SECOND):
+                (offers.Kind.LATER, offers.Kind.EARLIER), instants.SECOND,
+                self.begun):
             start, end = (instants.moment(each) for each in (
                 offer.demands[0].start, offer.demands[0].end))
             if attempt.project.permits_lease(dataclasses.replace(

@@ -48,7 +48,8 @@ options:
 attributes:
   check_mode:
     support: full
-    description: Nothing is changed.
+    description:
+      - Nothing is changed. Whether a new host exists as a node is not checked.
   diff_mode:
     support: full
     description: The fields that change are shown.
