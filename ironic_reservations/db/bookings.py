@@ -205,21 +205,26 @@ def read_of_project(connection: sa.Connection, project_id: str | None,
 
     :param without: IDs of leases to leave out.
     :param texts: whether to read the requested properties, too.
-    :returns: for bookings that are alike: start, end, whether each is for a
-        whole host, hypervisor properties and resource properties (empty
-        without ``texts``), and their number.
+    :returns: for bookings that are alike, of one reservation: start, end,
+        whether each is for a whole host, hypervisor properties and resource
+        properties (empty without ``texts``), and their number.
     """
     # SELECT starts_at, expires_at, resource_type(, hypervisor_properties,
-    #   resource_properties), COUNT(*) FROM reservations
-    #   JOIN lease_reservations ON ... WHERE project_id = ? AND expires_at > ?
-    #   AND lease_id NOT IN (...) GROUP BY (all of these)
-    alike = (_r.starts_at, _r.expires_at, _l.resource_type,
-             *(_TEXTS if texts else ()))
+    #   resource_properties), number FROM lease_reservations JOIN (
+    #     SELECT lease_reservation_id, starts_at, expires_at, COUNT(*) number
+    #     FROM reservations WHERE project_id = ? AND expires_at > ?
+    #     GROUP BY lease_reservation_id, starts_at, expires_at) ON ...
+    #   WHERE lease_id NOT IN (...)
+    # MariaDB may group texts by their first kilobyte only.
+    alike = (_r.lease_reservation_id, _r.starts_at, _r.expires_at)
+    counted = sa.select(*alike, sa.func.count().label('number')).where(
+        _r.project_id == project_id, _r.expires_at > now
+        ).group_by(*alike).subquery()
     query = sa.select(
-        *alike, *(() if texts else _NO_TEXTS), sa.func.count()
-        ).select_from(_LEASED).where(
-            _r.project_id == project_id, _r.expires_at > now
-        ).group_by(*alike)
+        counted.c.starts_at, counted.c.expires_at, _l.resource_type,
+        *(_TEXTS if texts else _NO_TEXTS), counted.c.number
+        ).select_from(tables.lease_reservations.join(
+            counted, counted.c.lease_reservation_id == _l.id))
     if without:
         query = query.where(_l.lease_id.not_in(without))
     return [(start, end, kind == leases.PHYSICAL_HOST, hypervisor, resource,

@@ -48,13 +48,33 @@ class TestManyInstances(_Limits):
         with self.engine.database.read() as connection:
             for texts in (False, True):
                 self.assertEqual(
-                    [(leasing.at(1), leasing.at(3), False, '', '', 10),
+                    [(leasing.at(1), leasing.at(3), False, '', '', 5),
+                     (leasing.at(1), leasing.at(3), False, '', '', 5),
                      (leasing.at(2), leasing.at(4), True, '', '', 2)],
                     sorted(db_bookings.read_of_project(
                         connection, 'ours', now, texts=texts)))
         self.leasing.create(1, 3, leasing.instances(2, 1))
         self.assert_limit(self.leasing.create, 2, 3, leasing.instances(1, 1))
         self.assert_limit(self.leasing.create, 3, 4, leasing.wish(1))
+
+
+    def test_properties_that_differ_far_behind_are_not_alike(self):
+        """MariaDB groups texts by their first 1024 bytes.
+
+        Hosts of one class would have counted as those of another one.
+        """
+        self.limited()
+        long = 1100 * 'x'
+        wishes = [leasing.wish(properties=(
+            f'["in", "$resource_class", ["{long}", "{name}"]]'))
+            for name in ('silver', 'SILVER')]
+        self.leasing.hosts(1, resource_class='SILVER')
+        self.leasing.create(1, 3, *wishes)
+        with self.engine.database.read() as connection:
+            self.assertEqual(
+                {each.resource_properties for each in wishes},
+                {row[4] for row in db_bookings.read_of_project(
+                    connection, 'ours', self.world.clock(), texts=True)})
 
 
 class TestWindow(_Limits):
