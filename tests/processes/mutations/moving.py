@@ -20,10 +20,11 @@ from typing import Any
 
 from ironic_reservations.db import host_views
 from ironic_reservations.engine.in_flight import permitted
+from ironic_reservations.engine.leases import replan
+from ironic_reservations.engine.leases.replan import pending
 from ironic_reservations.features.maintenance import sync
 from ironic_reservations.features.open_dates import rows as db_open_dates
 from ironic_reservations.features.open_dates import slides
-from ironic_reservations.features.queue import pull
 from ironic_reservations.model import leases
 from ironic_reservations.model import node_window
 from tests.processes import mix
@@ -111,12 +112,14 @@ def maintenance_overwritten() -> None:
     'test_it_starts_earlier_when_others_end')
 def promise_slips() -> None:
     """One that waits is moved to a later start instead of an earlier one."""
-    whole = pull._starting
+    right = pending.earlier
 
-    def broken(lease: Any, start: datetime.datetime, now: Any) -> Any:
-        after = whole(lease, lease.start + _LATER, now)
-        return dataclasses.replace(after, queued=lease.queued)
-    pull._starting = broken
+    def wrong(attempt: Any, *arguments: Any) -> Any:
+        if right(attempt, *arguments) is None:
+            return None
+        found = pending.plan(attempt.starting(attempt.before.start + _LATER))
+        return None if isinstance(found, replan.Refused) else found
+    pending.earlier = wrong
 
 
 @mutations.planted(
