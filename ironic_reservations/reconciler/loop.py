@@ -164,8 +164,9 @@ class Loop:
             if mine or not task.claimed:
                 try:
                     self._do(task)
-                except errors.DatabaseUnavailable:
-                    raise
+                except errors.DatabaseUnavailable as exc:
+                    failed.append(exc)
+                    break
                 except Exception as exc:
                     # A task that fails each time must not block the tasks
                     # after it.

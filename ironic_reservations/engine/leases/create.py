@@ -171,9 +171,10 @@ class _Request:
         for kind, request in self._project(now).alternatives(first,
                                                              asked.first):
             # The enforcement service decides on the request itself, and
-            # not on each offer.
+            # not on each offer. An offer names its window, so it cannot wait.
+            offered = dataclasses.replace(request, queue=False)
             try:
-                _Request(self._engine, request, self._allowed, None,
+                _Request(self._engine, offered, self._allowed, None,
                          self._ladder.for_offers()).plan()
             except (errors.ReservationError, db_connection.Conflict):
                 continue

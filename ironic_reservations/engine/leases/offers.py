@@ -66,7 +66,7 @@ def make(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
         *_apart(snapshot, request, demands),
         *(_offer(kind, snapshot, *permitted) for kind, permitted in windows
           if permitted is not None),
-        *_other_class(snapshot, request, demands)]
+        *_other_class(snapshot, request, demands, project)]
 
 
 def _permitted(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
@@ -140,7 +140,8 @@ def _changed(request: leases.LeaseRequest, asked: Sequence[bookings.Demand],
 
 
 def _other_class(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
-                 demands: Sequence[bookings.Demand]) -> list[dict[str, Any]]:
+                 demands: Sequence[bookings.Demand],
+                 project: ceiling.Ceiling) -> list[dict[str, Any]]:
     """Offer hosts of another class if the class is the only requirement."""
     if len(demands) != 1:
         return []
@@ -162,13 +163,15 @@ def _other_class(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,
     for name, numbers in sorted(by_class.items(),
                                 key=lambda item: -len(item[1])):
         other = dataclasses.replace(demand, eligible=host_sets.mask(numbers))
-        if isinstance(planning.plan(snapshot.timeline, [other],
-                                    hard_requests.limits()), plans.Plan):
-            return [_offer('other_class', snapshot, dataclasses.replace(
-                request, reservations=(dataclasses.replace(
-                    requested, hypervisor_properties='',
-                    resource_properties=json.dumps(
-                        ['==', '$resource_class', name])),)))]
+        offered = dataclasses.replace(request, reservations=(
+            dataclasses.replace(
+                requested, hypervisor_properties='',
+                resource_properties=json.dumps(
+                    ['==', '$resource_class', name])),))
+        if project.permits(offered) and isinstance(planning.plan(
+                snapshot.timeline, [other], hard_requests.limits()),
+                plans.Plan):
+            return [_offer('other_class', snapshot, offered)]
     return []
 
 

@@ -77,6 +77,17 @@ class TestHosts(timelines.TestCase):
         self.leasing.create(1, 3, leasing.wish(2, properties=_GOLD),
                             project_id='theirs')
 
+    def test_no_class_is_offered_beyond_its_limit(self):
+        """Gold has the most hosts that are free, and was offered."""
+        self.leasing.hosts(4, resource_class='gold')
+        tin = leasing.wish_of('tin', 3)
+        self.leasing.create(1, 2, tin, project_id='theirs')
+        self.leasing.create(1, 2, leasing.wish(1, properties=_GOLD))
+        refusal = self.leasing.refused(1, 2, tin)
+        self.assertIn('silver',
+                      self.offer(refusal, 'other_class')['detail'])
+        self.accepted(refusal, 'other_class')
+
     def test_hours_ahead_of_a_class(self):
         silver = leasing.wish_of('silver')
         self.leasing.create(1, 5, silver)

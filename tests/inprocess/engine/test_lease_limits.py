@@ -116,6 +116,15 @@ class TestWindow(_Limits):
         self.assertRaises(errors.LeaseRefused, self.leasing.change, lease,
                           end=3)
 
+    def test_request_that_may_wait_is_offered_no_window_that_is_taken(self):
+        """It was offered its own window, where a part of it would wait."""
+        self.limited(max_hosts_per_project=2)
+        for project in ('theirs', 'others'):
+            self.leasing.create(1, 3, leasing.wish(2), project_id=project)
+        refusal = self.assertRaises(errors.LeaseLimit, self.leasing.create,
+                                    1, 3, leasing.wish(3), queue=True)
+        self.assertEqual([], refusal.details['offers'])
+
     def test_no_offer_is_beyond_the_limits(self):
         """What is offered can be had."""
         self.limited(max_horizon=5 * 3600, max_duration=4 * 3600)

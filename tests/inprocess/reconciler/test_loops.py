@@ -163,6 +163,18 @@ class TestLoop(world.TestCase):
         # oslo.log adds the text of an exception that is being handled.
         self.assertEqual({None}, handled)
 
+    def test_failure_is_logged_although_the_database_is_gone_after_it(self):
+        log = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))
+        loop.Loop('work', [
+            loop.Task(self._failing(error)) for error in (
+                errors.IronicUnavailable('It is down.'),
+                errors.DatabaseUnavailable('It is gone.'),
+                errors.IronicUnavailable('It was not asked.'))])._run_pass()
+        self.assertEqual(
+            [f'The reconciler waits (work): {text}'
+             for text in ('It is down.', 'It is gone.')],
+            log.output.splitlines())
+
     def test_long_task_is_told_to_end(self):
         begun, ended = threading.Event(), threading.Event()
 
