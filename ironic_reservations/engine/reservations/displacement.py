@@ -74,8 +74,7 @@ def change_with(now: datetime.datetime, rests_on: seen.Seen,
     :param more: other parts of the change.
     """
     if room is None:
-        return change.Change(now, rests_on,
-                             **more)
+        return change.Change(now, rests_on, **more)
     return change.Change(
         now, rests_on.also(room.difference.seen), snapshot=room.snapshot,
         homes=room.difference.homes, lost=room.homeless, **more)

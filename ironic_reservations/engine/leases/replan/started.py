@@ -64,13 +64,13 @@ def plan(attempt: attempts.Attempt
     units, moving = unusable.overtaken(attempt, lost, kept)
     have = collections.Counter(row.reservation_id for row in kept)
     maximums = attempt.maximums({each.id: max(each.least, have[each.id])
-                              for each in attempt.after.reservations})
+                                 for each in attempt.after.reservations})
     growing = [demand for each in attempt.after.reservations
                if (demand := _growing(attempt, each, kept, ended,
                                       maximums[each.id])) is not None]
     # A node that is given back is occupied until it is clean.
     free = attempt.free.adding([*_leaving(attempt, ended),
-                             *_keeping(attempt, usable)])
+                                *_keeping(attempt, usable)])
     hidden = attempt.placeholders(free, kept)
     free = free.adding(hidden)
     demands = [*staying, *moving, *growing]
@@ -162,8 +162,8 @@ def _broken(attempt: attempts.Attempt, row: leases.NodeBooking) -> bool:
     here = attempt.snapshot.host_state(number)
     return (here.broken() is not None
             or here.interruption(row, attempt.snapshot.now) is not None
-            or not attempt.snapshot.suits(number,
-                                       attempt.wanted[row.reservation_id]))
+            or not attempt.snapshot.suits(
+                number, attempt.wanted[row.reservation_id]))
 
 
 def _idle(attempt: attempts.Attempt, row: leases.NodeBooking) -> bool:
