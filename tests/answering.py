@@ -25,7 +25,7 @@ NO_DOCUMENTS: tuple[Any, ...] = (None, 5, 'text', [], [5], {}, {'x': 1},
 
 _MISSING = object()
 _WRONG: tuple[Any, ...] = (None, 5, 1.5, True, 'text', [], [5], [[]], {},
-                             {'x': None})
+                           {'x': None})
 
 
 class Answering:

@@ -380,8 +380,8 @@ class Leasing:
                 continue
             with self.engine.database.write() as connection:
                 seen.advance(connection,
-                              seen.read_again(connection, ending),
-                              self.world.clock())
+                             seen.read_again(connection, ending),
+                             self.world.clock())
                 db_bookings.delete(connection, ending)
                 if lease.status is leases.LeaseStatus.DELETING:
                     assert db_leases.delete_many(connection, [lease])

@@ -138,7 +138,7 @@ def read_again(connection: sa.Connection,
     if {booking for booking, _ in there} != set(bookings):
         raise db_connection.Conflict('a booking has changed meanwhile')
     return Seen().also(*(Seen({booking.node_uuid: generation})
-                          for booking, generation in there))
+                         for booking, generation in there))
 
 
 def advance(connection: sa.Connection, seen: Seen, now: datetime.datetime,

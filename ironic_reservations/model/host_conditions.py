@@ -174,7 +174,7 @@ Condition = Among | Ordered | Not | And | Or
 
 
 def among(name: str, literals: tuple[str, ...],
-           within: bool = True) -> Among:
+          within: bool = True) -> Among:
     """Return the condition that a property is (or is not) among literals."""
     numbers = (number(literal) for literal in literals)
     return Among(name, frozenset(literals), frozenset(
@@ -182,7 +182,7 @@ def among(name: str, literals: tuple[str, ...],
 
 
 def joined(kind: type[And] | type[Or],
-            parts: list[Condition]) -> Condition:
+           parts: list[Condition]) -> Condition:
     """Join conditions, flattening nested ones of the same kind."""
     flat: list[Condition] = []
     for part in parts:

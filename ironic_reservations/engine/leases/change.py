@@ -196,7 +196,7 @@ class _Request:
         """Plan the hosts again, on the ladder."""
         engine, changes, allowed = self._engine, self._changes, self._allowed
         project = ceiling.of_project(engine, allowed, before.project_id,
-                                       now, before.id)
+                                     now, before.id)
         window = _window(after, changes, allowed, now)
         first, last = window or (after.start, after.start)
         replanned = lease_replan.climb(

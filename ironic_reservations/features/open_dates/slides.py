@@ -447,7 +447,7 @@ class _FlexibleLeases:
                     self.snapshot.eligible(self._asked[
                         each.id]), self.snapshot.margin,
                     self.snapshot.host_set.mask(row.node_uuid
-                                                 for row in each.bookings),
+                                                for row in each.bookings),
                     each.instances), lease.project_id)
             for each in lease.reservations)
         return slides.Sliding(demands, *self._range(lease), start)

@@ -66,7 +66,7 @@ ACTS = st.one_of(
     st.tuples(st.just('wait'), st.sampled_from((0.25, 0.5, 1))))
 #: Who is cut at which statement, and by what.
 _CUTS = st.dictionaries(st.integers(1, 40), st.lists(ACTS, min_size=1,
-                                                      max_size=2),
+                                                     max_size=2),
                         min_size=1, max_size=2)
 
 

@@ -100,7 +100,7 @@ class TestAnnouncements(_Announced):
 
     def test_reason_says_what_happened_to_the_node(self):
         self.engine.conf.set_override('end_on_maintenance', True,
-                                            'reservations')
+                                      'reservations')
         for reason, happens in (
                 ('node_broken', lambda: self.world.ironic.change(
                     self.node, maintenance=True)),

@@ -41,4 +41,4 @@ class TestCutUseCases(cut_use_cases.CutTestCase):
     def _until_it_is_seen(self):
         for number in range(1, 30):
             self.check([], ('create', 0.5, 1, 2),
-                        {number: [('create', 0.5, 1, 2)]}, {})
+                       {number: [('create', 0.5, 1, 2)]}, {})

@@ -122,7 +122,7 @@ class TestHeal(timelines.TestCase):
         (booking,) = self.leasing.reload(lease).bookings
         with self.engine.database.write() as connection:
             seen.advance(connection, seen.read_again(connection, [booking]),
-                          self.engine.clock())
+                         self.engine.clock())
             db_bookings.update_lessees(connection, {booking: ('ours', None)})
         self.leasing.break_node(booking.node_uuid)
         self.assertEqual(0, lease_heal.heal(self.engine))

@@ -209,7 +209,7 @@ class TestOthers(_TestCase):
         with self.engine.database.write() as connection:
             token = world.new_uuid()
             seen.advance(connection, seen.read(connection, [node]),
-                          self.world.clock())
+                         self.world.clock())
             db_in_flight.insert(connection, node, token, None, None,
                                self.world.clock())
         self.assertTrue(self.snapshot().host_state(0).busy)

@@ -173,7 +173,7 @@ OTHERS = (
     _deploy('method_in_small_letters', method='put'),
     # Attributes of the controllers.
     _deploy('self_of_v1', path='/v1/add_version_attributes/__self__/nodes/'
-             f'{NODE}/states/provision'),
+            f'{NODE}/states/provision'),
     _deploy('self_of_root',
             path=f'/__init__/__self__/v1/nodes/{NODE}/states/provision'),
     Spelling('self_of_nodes', 'PUT',
@@ -193,9 +193,9 @@ OTHERS = (
     _bind('bind_chassis', path=f'/v1/chassis/nodes/{NODE}'),
     _bind('bind_small_letters', method='patch'),
     _bind('bind_key_twice', body=_BIND.
-             replace(b'"op"', b'"path": "/extra/a", "op"')),
+          replace(b'"op"', b'"path": "/extra/a", "op"')),
     _bind('bind_newline', body=_BIND.
-             replace(b'instance_uuid', b'instance_uuid\\n')),
+          replace(b'instance_uuid', b'instance_uuid\\n')),
     # Allocations.
     _allocate('allocate_query', query='x=1'),
     _allocate('allocate_argument', path='/v1/allocations/x'),
@@ -217,5 +217,5 @@ OTHERS = (
 DISARMED = (
     _form('method_in_json_that_is_a_form', method='PATCH',
           body=b'[{"op": "remove", "path": "/extra&_method=provision'
-             b'&target=active&"}]'),
+          b'&target=active&"}]'),
 )

@@ -131,7 +131,7 @@ class TestAnswered(LostTestCase):
             node = db_nodes.read_nodes(connection, (self.node,))[self.node]
         with self.engine.database.write() as connection:
             seen.advance(connection, seen.of_nodes([node]),
-                          self.world.clock())
+                         self.world.clock())
             ticket = tickets.new(self.node, in_flight.Act.UNDEPLOY)
             tickets.write(self.engine, ticket, connection)
 

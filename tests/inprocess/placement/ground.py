@@ -70,7 +70,7 @@ class TestCase(world.TestCase):
              ) -> holding.Result:
         """Hold a node of the class gold."""
         return holding.hold(more.pop('engine', self.engine),
-                               promise(node, owner, **more))
+                            promise(node, owner, **more))
 
     def held(self, node: str, owner: str | None = None) -> values.Hold:
         """Hold a node, which has to work."""
@@ -84,7 +84,7 @@ class TestCase(world.TestCase):
         """Write that a node is to be held, and leave it at that."""
         with self.engine.database.write() as opened:
             return holding.intend(self.engine, opened,
-                                     promise(node, owner), promising=promising)
+                                  promise(node, owner), promising=promising)
 
     def rows(self) -> list[values.Hold]:
         """Read the rows of all holds."""

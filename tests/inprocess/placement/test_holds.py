@@ -76,7 +76,7 @@ class TestHold(ground.TestCase):
         node = self.enrol()
         for resource_class in ('', None, 'iron', 'iron'):
             result = holding.hold_node(self.engine, ground.promise(node),
-                                          resource_class)
+                                       resource_class)
             self.assertIs(Verdict.UNKNOWN, result.verdict)
             if resource_class:
                 self.client.ensure_class('CUSTOM_IRON')

@@ -289,7 +289,7 @@ class TestTickets(LateTestCase):
             self.node]['generation'])
         with self.engine.database.write() as connection:
             seen.advance(connection, seen.of_nodes([node]),
-                          self.world.clock())
+                         self.world.clock())
             ticket = tickets.new(self.node, act)
             tickets.write(self.engine, ticket, connection)
         return ticket.token

@@ -36,8 +36,8 @@ from tools import enrolment
 #: Where the browser is; a machine without one fails the tests.
 CHROMIUM = os.environ.get('IRONIC_RESERVATIONS_CHROMIUM', '/usr/bin/chromium')
 FLAGS = ('--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
-          '--disable-background-networking', '--disable-component-update',
-          '--disable-sync')
+         '--disable-background-networking', '--disable-component-update',
+         '--disable-sync')
 PHONE = {'viewport': {'width': 390, 'height': 780}, 'has_touch': True,
          'is_mobile': True}
 _HOME = '/reservation/calendar/'

@@ -99,7 +99,7 @@ class ReservedTestCase(unittest.TestCase):
                  project: str = 'p') -> history.Exchange:
         """Make the exchange by which a node was reserved."""
         return by_hand.reserved(uuid, sent, until, node,
-                                      project=project)
+                                project=project)
 
     def test_one_after_the_other(self) -> None:
         """Or two projects at the same time."""

@@ -121,7 +121,7 @@ class CalendarChartTest(testtools.TestCase):
         """A sentence says so."""
         self.assertIn('No node is open to leases here.',
                       terminal.drawn(chart.CalendarChart(found()),
-                                        width=80))
+                                     width=80))
 
     def test_a_terminal_without_blocks(self):
         """The output is ASCII only, and nothing fails; long names are cut."""

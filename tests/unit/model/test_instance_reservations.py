@@ -102,7 +102,7 @@ class TestRows(testtools.TestCase):
 
     def test_instance_is_what_its_row_says(self):
         made = instance_host_states.promise(_row(1, 3), WANTED, 5, NOW, 9,
-                                             0b100001)
+                                            0b100001)
         self.assertEqual(bookings.Booking(
             'reservation/3', instants.instant(NOW + HOUR),
             instants.instant(NOW + 3 * HOUR), 5, 0b100001, True, 9,

@@ -84,10 +84,10 @@ def _there(name, node, start=0, end=5, **more):
 
 
 HELD = (_there('moves', 0), _there('stays', 0, movable=False),
-         bookings.Booking('whole', 0, 5, 2, 0b111))
+        bookings.Booking('whole', 0, 5, 2, 0b111))
 ASKED = (bookings.Demand('new', 2, 4, 2, 2, 0b011, amounts=TWO,
-                           affinity=False),
-           bookings.Demand('host', 5, 9, 1, 2, 0b110))
+                         affinity=False),
+         bookings.Demand('host', 5, 9, 1, 2, 0b110))
 NEW = (*(bookings.Booking(f'new/{count}', 2, 4, count, 0b011, amounts=TWO,
                           group='new', affinity=False)
          for count in range(2)),
@@ -102,7 +102,7 @@ class TestSharedHosts(testtools.TestCase):
 
     def test_sound_plan_passes(self):
         self.assertEqual([], checker.faults(HELD, ASKED, PLAN,
-                                                 CAPACITIES))
+                                            CAPACITIES))
 
     def test_each_way_to_spoil_it_is_seen(self):
         group = [dataclasses.replace(_there('t', node), affinity=True)
@@ -128,7 +128,7 @@ class TestSharedHosts(testtools.TestCase):
                 'group torn apart': [*PLAN[:3], *group, *NEW],
                 'on one host though apart': [
                     *HELD, NEW[2], *(dataclasses.replace(each, node=1)
-                                      for each in NEW[:2])]}.items():
+                                     for each in NEW[:2])]}.items():
             self.assertNotEqual([], checker.faults(
                 HELD, ASKED, plan, CAPACITIES), what)
 
@@ -140,13 +140,13 @@ class TestSharedHosts(testtools.TestCase):
         self.assertEqual([], checker.faults(plan, (), plan, CAPACITIES))
         more = [*plan, dataclasses.replace(plan[0], id='more', start=4)]
         self.assertNotEqual([], checker.faults(more, (), more,
-                                                    CAPACITIES))
+                                               CAPACITIES))
 
     def test_what_has_started_may_have_more_than_is_left(self):
         begun = [dataclasses.replace(_there(str(number), 0), movable=False)
                  for number in range(3)]
         self.assertEqual([], checker.faults(begun, (), begun,
-                                                 CAPACITIES))
+                                            CAPACITIES))
         plan = [*begun, _there('moves', 0)]
         self.assertNotEqual([], checker.faults(
             [*begun, _there('moves', 1)], (), plan, CAPACITIES))

@@ -62,7 +62,7 @@ class TestDraw(testtools.TestCase):
             while at < end:
                 self.assertTrue(draft.between(0, instants.instant(at),
                                               instants.instant(at) + 1),
-                                     at)
+                                at)
                 at += HOUR / 2
         # A booking that has begun, alone, is drawn as in its row.
         begun = [row for row in rows if row.begun and row.ends_at > NOW]

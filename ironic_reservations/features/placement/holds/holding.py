@@ -325,7 +325,7 @@ def _not_written(engine: Engine, intended: values.Hold,
         transitions.forget(engine, intended)
         raise
     transitions.forget(engine, intended,
-                         keep_promise=result.verdict is Verdict.INSTANCE)
+                       keep_promise=result.verdict is Verdict.INSTANCE)
     return result
 
 

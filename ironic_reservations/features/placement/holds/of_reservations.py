@@ -65,7 +65,7 @@ def promise_of(reservation: node_reservation.Reservation,
     :raises Obstacle: Placement can have no such class.
     """
     wanted = holding.of_node(values.Promise.of(reservation),
-                                node.resource_class)
+                             node.resource_class)
     if isinstance(wanted, holding.Result):
         raise _obstacle(wanted, node.uuid)
     return wanted
@@ -111,7 +111,7 @@ def ensure(engine: Engine,
         if any(row.state is values.HoldState.ACTIVE for row in there):
             return
         result = holding.hold_node(engine, values.Promise.of(reservation),
-                                      node.resource_class)
+                                   node.resource_class)
         if result.verdict is not _Verdict.BUSY:
             break
         time.sleep(_PAUSE)

@@ -123,7 +123,7 @@ class DeleteHost(base.Deletion):
     manager = host.HostManager
     thing = 'host'
     arguments = (base.named(thing, 'IDs of the hosts to delete, or names '
-                              'or UUIDs of their nodes.'),)
+                            'or UUIDs of their nodes.'),)
 
 
 def _shown(found: host.Host) -> base.Columns:
