@@ -27,6 +27,7 @@ import uuid
 
 import testtools
 
+from ironic_reservations.clouds import ironic_versions
 from tests.real import forked_ironic
 from tools import all_in_one
 from tools import enrolment
@@ -36,6 +37,8 @@ OURS = {'OpenStack-API-Version': 'baremetal-reservation latest'}
 _VERSION = 'X-OpenStack-Ironic-API-Version'
 #: A call that takes longer than this hangs, also on a busy machine.
 _WAIT = 300
+#: Whether the installed Ironic is the oldest one that is supported, 35.0.
+IS_OLDEST = ironic_versions.installed() == '1.111'
 
 
 def add(path: str, value: Any) -> dict[str, Any]:

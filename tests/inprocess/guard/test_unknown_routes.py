@@ -41,6 +41,9 @@ _NODE = spellings.NODE
 #: read.
 _ONLY_READ = ('chassis/*/nodes', 'nodes/*/ports', 'nodes/*/portgroups',
               'nodes/*/volume', 'portgroups/*/ports')
+#: Routes that the oldest supported Ironic does not have.
+_NOT_IN_OLDEST = {f'{method} runbooks/*/traits{below}'
+                  for method in ('DELETE', 'PUT') for below in ('', '/*')}
 
 
 def _unknown(route: ironic_routes.Route | str) -> bool:
@@ -71,16 +74,17 @@ class InstalledIronicTestCase(testtools.TestCase):
             if not route.path.startswith('chassis/*/nodes'):
                 reached = routing.reaches(
                     route.method, '/v1/' + route.path.replace('*', _NODE),
-                    version=ironic_versions.REVIEWED)
+                    version=ironic_versions.installed())
                 self.assertEqual(route.controller.__name__,
                                  reached and reached[0], route)
 
     def test_table_has_no_other_routes(self) -> None:
         there = {str(route) for route in ironic_routes.write_routes()}
+        # The last segment may be a parameter.
+        passthru = {f'{method} drivers/*/vendor_passthru'
+                    for method in ('POST', 'PUT', 'PATCH', 'DELETE')}
         self.assertEqual(
-            # The last segment may be a parameter.
-            {f'{method} drivers/*/vendor_passthru'
-             for method in ('POST', 'PUT', 'PATCH', 'DELETE')},
+            passthru | (_NOT_IN_OLDEST if base.IS_OLDEST else set()),
             {f'{method} {route.path}' for route in known_routes.ROUTES
              for method in route.methods} - there)
 
@@ -136,7 +140,9 @@ class InstalledIronicTestCase(testtools.TestCase):
     def test_reviewed_version_is_that_of_ironic(self) -> None:
         """For a newer Ironic that fails here: review its routes, and raise the
         version."""
-        self.assertEqual(ironic_versions.REVIEWED, ironic_versions.installed())
+        if not base.IS_OLDEST:
+            self.assertEqual(ironic_versions.REVIEWED,
+                             ironic_versions.installed())
 
 
 class RoutesTestCase(testtools.TestCase):
