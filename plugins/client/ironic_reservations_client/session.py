@@ -116,7 +116,8 @@ class ReservationSession(TwinSession):
                     resp, refused.sentence)
         try:
             return super().negotiate_version(conn, resp)
-        except RuntimeError as error:
+        except (RuntimeError, TypeError) as error:
+            # The oldest python-ironicclient compares the missing version.
             raise self._foreign() from error
 
     def _request_once(self, url: str, method: str,
