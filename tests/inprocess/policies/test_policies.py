@@ -89,7 +89,7 @@ class TestRules(testtools.TestCase):
         """oslo.policy denies a rule that it cannot parse, almost silently."""
         rules = policies.list_rules()
         for rule in (*rules, *(rule.deprecated_rule for rule in rules
-                               if rule.deprecated_rule is not None)):
+                               if rule.deprecated_rule)):
             self.assertEqual(rule.check_str == '!', str(rule.check) == '!',
                              rule.name)
 

@@ -133,6 +133,8 @@ class _StepsOn:
                 try:
                     change()
                     connection.commit()
+                except _Killed:
+                    return False
                 except BaseException:
                     # NOTE: for the killed SQLAlchemy cuts the connection, and
                     # what others try to clean up by it fails.
