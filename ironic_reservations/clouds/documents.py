@@ -12,8 +12,8 @@
 
 """Check the documents in the answers of other services.
 
-What stands in front of a service may answer in its place, and what it answers
-must be taken neither for an error of ours nor for "there is none".
+A proxy in front of a service may answer in its place. Such an answer must be
+taken neither for an error of ours nor for "there is none".
 """
 
 from __future__ import annotations

@@ -343,10 +343,10 @@ class Placement:
 
     def _read(self, path: str, read: Callable[[Any], _T],
               absent: _Absent = answers.is_missing) -> _T | None:
-        """Return what an answer contains; ``None`` if there is no such thing.
+        """Return the value in an answer; ``None``: the object does not exist.
 
         :param read: parses the document of the answer.
-        :param absent: tells which other answer means that.
+        :param absent: whether another answer means that it does not exist.
         """
         status, body = self._answered(path)
         return (None if absent(status, body)
@@ -452,7 +452,7 @@ def _consumer(body: Any) -> Consumer:
 
 
 def _resources_of(body: Any) -> dict[str, Resources]:
-    """Return the resources in allocations, by what they are listed by."""
+    """Return the allocated resources, by the uuid of consumer or provider."""
     return {uuid: documents.mapping(found, 'resources', int) for uuid, found
             in documents.mapping(body, 'allocations', dict).items()}
 

@@ -172,7 +172,7 @@ def is_placements(status: int, answer: Any) -> bool:
 
 
 def is_missing(status: int, answer: Any) -> bool:
-    """Return whether Placement does not have what a path names."""
+    """Return whether Placement does not have the object of a path."""
     return (status == 404 and is_placements(status, answer)
             and said(answer) != _NO_PATH)
 

@@ -70,17 +70,17 @@ class Controller(pecan_rest.RestController):
             'project_id': call.context.project_id, **target})
 
     def _sees(self, call: expose.Call, project_id: str | None) -> bool:
-        """Return whether the caller may see what a project has."""
+        """Return whether the caller may see the objects of a project."""
         # What an administrator has made has no project, which must not match
         # a caller without a project.
         return self._may(call, 'get', project_id=project_id or '')
 
     def _check(self, call: expose.Call, project_id: str | None,
                action: str | None, unknown: errors.ReservationError) -> None:
-        """Raise unless the caller may see what a project has.
+        """Raise unless the caller may see an object of a project.
 
-        For another project's, the answer is 404, not 403, which would confirm
-        that it exists.
+        For an object of another project, the answer is 404, not 403, which
+        would confirm that it exists.
 
         :param action: an action that the caller must be allowed, too;
             ``None``: there is none.

@@ -27,8 +27,7 @@ _MAX_RACK = 1000
 
 
 def to_resource_classes(value: Any) -> frozenset[str | None]:
-    """Return names of resource classes; an empty name: hosts without a class.
-    """
+    """Return resource classes; an empty name: hosts without a class."""
     return frozenset(
         basic.to_resource_class(each) if each else None
         for each in value)

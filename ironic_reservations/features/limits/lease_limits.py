@@ -74,7 +74,11 @@ class _Kind:
         return count_text.counted(number, self.what) + self._of_class
 
     def counts(self, whole: bool, classes: Collection[str]) -> bool:
-        """Check whether a booking is of this kind."""
+        """Return whether the limit counts a booking.
+
+        :param whole: whether it is of a whole host.
+        :param classes: the resource classes that it may get.
+        """
         if self.resource_class is None:
             return whole is self.whole
         return self.resource_class in classes

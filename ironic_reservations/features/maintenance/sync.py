@@ -170,7 +170,7 @@ class _Sync:
     def _is_busy(self) -> bool:
         """Return whether the outcome of a request for the node is unknown.
 
-        Unused tickets of other processes become void here.  Requests that have
+        Unused tickets of other processes become void here. Requests that have
         reached Ironic have to end first.
         """
         uuid = self._there.node_uuid
