@@ -130,6 +130,7 @@ class Database:
             # than the API has users.
             engine.hide_parameters = True
             shorten(engine)
+            _name_loss(engine)
             _tune(engine, self._limits)
             if file is not None:
                 sqlite_file.keep_connections(engine, file,
@@ -331,6 +332,25 @@ def _on_mysql_connect(connection: Any, record: Any) -> None:
         # PyMySQL parses times with a regular expression, which takes
         # more time on a long list than everything else.
         decoders[_DATETIME] = datetime.datetime.fromisoformat
+
+
+def _name_loss(engine: sa.Engine) -> None:
+    """Raise the error of the driver if the server is lost at the first use.
+
+    SQLAlchemy examines the server on a connection that it cannot invalidate,
+    and raises ``NotImplementedError`` instead.
+    """
+    initialize = engine.dialect.initialize
+
+    def examined(connection: sa.Connection) -> None:
+        lost = None
+        try:
+            initialize(connection)
+        except NotImplementedError as exc:
+            lost = exc.__context__ or exc
+        if lost is not None:
+            raise lost
+    engine.dialect.initialize = examined  # type: ignore[method-assign]
 
 
 def shorten(engine: sa.Engine) -> None:

@@ -22,6 +22,7 @@ import fixtures
 from oslo_config import cfg
 from oslo_db import options as db_options
 import sqlalchemy as sa
+from sqlalchemy.dialects.sqlite import pysqlite
 import testtools
 
 from ironic_reservations import conf as project_conf
@@ -77,6 +78,25 @@ class TestFailures(testtools.TestCase):
     def test_statement_that_is_wrong_has_its_traceback(self):
         self.assertEqual(1, len(self.fail('sqlite://', 'SELECT nothing(1)')))
         self.assertIn('Traceback', self.log.output)
+
+
+class TestFirstConnection(testtools.TestCase):
+    """The server is lost while SQLAlchemy examines it."""
+
+    def test_server_that_is_lost_at_once_does_not_answer(self):
+        """SQLAlchemy then fails with an error that says nothing."""
+        log = self.useFixture(fixtures.FakeLogger())
+        database = connection.Database(world.configured('sqlite://'))
+        self.addCleanup(database.close)
+
+        def initialize(dialect, opened):
+            opened.connection.dbapi_connection.close()
+            opened.exec_driver_sql('SELECT 1')
+        with mock.patch.object(pysqlite.SQLiteDialect_pysqlite, 'initialize',
+                               initialize):
+            self.assertRaises(errors.DatabaseUnavailable,
+                              database.read().__enter__)
+        self.assertIn('closed database', log.output)
 
 
 class TestSqlite(testtools.TestCase):
