@@ -510,7 +510,8 @@ class Protected:
         with contextlib.suppress(errors.DatabaseUnavailable):
             # Read at once, since a node may have many children.
             views, deadline = protect.read_views(self._engine, uuids)
-            judged = Judged(f'node {", ".join(uuids)}', deadline, held=False)
+            judged = Judged('a node with its parents and children', deadline,
+                            held=False)
             uuids = [view.node_uuid for view in views if view.claimed]
         for uuid in uuids:
             judged = self._judge(
