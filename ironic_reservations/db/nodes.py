@@ -355,10 +355,12 @@ def update_facts(connection: sa.Connection,
 
     :param now: the time of the query; newer data is not overwritten.
     :param replaced: whether the nodes were enrolled again; otherwise, a known
-        time of enrolment stays, so that the next poll detects that.
+        time of enrolment and its owner stay, so that the next poll detects
+        that.
     """
     # UPDATE nodes SET observed_at = ?, revision = revision + ?, name = ?, ...,
-    #     enrolled_at = coalesce(enrolled_at, ?)
+    #     enrolled_at = coalesce(enrolled_at, ?),
+    #     owner = CASE WHEN enrolled_at != ? THEN owner ELSE ? END
     #   WHERE uuid = ? AND observed_at <= ?
     if not nodes:
         return
@@ -366,9 +368,12 @@ def update_facts(connection: sa.Connection,
     values: dict[str, sa.ColumnElement[Any]] = {
         key: sa.bindparam('v_' + key) for key in _FACTS}
     if not replaced:
-        values['enrolled_at'] = sa.func.coalesce(
-            _n.enrolled_at, sa.bindparam('v_enrolled_at',
-                                         type_=_n.enrolled_at.type))
+        known, given = _n.enrolled_at, sa.bindparam(
+            'v_enrolled_at', type_=_n.enrolled_at.type)
+        values |= {
+            'enrolled_at': sa.func.coalesce(known, given),
+            'owner': sa.case((known != given, _n.owner), else_=sa.bindparam(
+                'v_owner', type_=_n.owner.type))}
     connection.execute(
         sa.update(tables.nodes)
         .where(_n.uuid == sa.bindparam('k_uuid'),

@@ -241,7 +241,8 @@ def write_known(engine: Engine, before: Mapping[str, mirrored_node.Node],
     """Write the changes of nodes that are already mirrored.
 
     :param before: the nodes as in their rows.
-    :param hosts: the nodes whose leases become due if they change.
+    :param hosts: the nodes whose leases become due if they change.  One that
+        another project has enrolled again stays gone.
     :returns: the nodes that have changed.
     """
     known, other_traits = [], []
@@ -250,6 +251,11 @@ def write_known(engine: Engine, before: Mapping[str, mirrored_node.Node],
         if old is not None and node.enrolled_at is None:
             # Not all reads of Ironic include this field.
             node = dataclasses.replace(node, enrolled_at=old.enrolled_at)
+        if (old is not None and node.uuid in hosts and node.replaces(old)
+                and node.owner not in (None, old.owner)):
+            # A project may enroll a machine of its own with the uuid of a host
+            # that was deleted.
+            node = _gone(old)
         if old is not None and dataclasses.replace(
                 node, generation=old.generation) != old:
             if node.replaces(old) and not _write_another(engine, old, node,
@@ -377,13 +383,16 @@ def _forget_host(engine: Engine, rows: _Rows, uuid: str) -> None:
 
     The node may be promised, so its row stays until the host is removed.
     """
-    _write_facts(engine, rows, [dataclasses.replace(
-        rows.nodes[uuid], provision_state=node_condition.GONE,
-        instance_uuid=None)], rows.at)
+    _write_facts(engine, rows, [_gone(rows.nodes[uuid])], rows.at)
     held = rows.reservations.get(uuid)
     if held is not None:
         _end(engine, held, rows.nodes[uuid].generation,
              lifecycle.End.NODE_DELETED)
+
+
+def _gone(node: mirrored_node.Node) -> mirrored_node.Node:
+    return dataclasses.replace(node, provision_state=node_condition.GONE,
+                               instance_uuid=None)
 
 
 def _end(engine: Engine, held: node_reservation.Reservation, generation: int,

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any
 
 from ironic_reservations import errors
@@ -26,6 +27,8 @@ from ironic_reservations.guard import media
 
 #: The field of a node that names its parent.
 _PARENT = 'parent_node'
+#: A body may name at most so many nodes: each costs requests to Ironic.
+_MOST = 2
 
 
 def proof(environ: wsgi.Environ) -> str | None:
@@ -69,6 +72,8 @@ def nodes_in(document: Any) -> tuple[str, ...]:
     """Return the nodes that the body of a request names.
 
     The request is for a volume, a port or a port group.
+
+    :raises InvalidValue: these are too many.
     """
     if isinstance(document, dict):
         values = [document.get('node_uuid'), document.get('node_ident')]
@@ -76,8 +81,17 @@ def nodes_in(document: Any) -> tuple[str, ...]:
         values = [entry.get('value') for entry in (
             document if isinstance(document, list) else ())
             if isinstance(entry, dict)
-            and 'node_' in str(entry.get('path'))]
-    return tuple(str(value) for value in values if value)
+            and 'node_' in bodies.field(entry.get('path'))]
+    return _few(str(value) for value in values if value)
+
+
+def _few(idents: Iterable[str]) -> tuple[str, ...]:
+    distinct = tuple(dict.fromkeys(idents))
+    if len(distinct) > _MOST:
+        raise errors.InvalidValue(
+            f'The body names {len(distinct)} nodes; at most {_MOST} are '
+            'allowed here.')
+    return distinct
 
 
 def with_parent(document: Any, adopted: Callable[[str], str]) -> Any:
@@ -85,6 +99,7 @@ def with_parent(document: Any, adopted: Callable[[str], str]) -> Any:
 
     :param document: a node to enroll, or a PATCH of one.
     :param adopted: returns the uuid of a node.
+    :raises InvalidValue: the body names too many nodes.
     """
     if isinstance(document, dict):
         named = document.get(_PARENT)
@@ -92,13 +107,15 @@ def with_parent(document: Any, adopted: Callable[[str], str]) -> Any:
             **document, _PARENT: adopted(named)}
     if not isinstance(document, list):
         return document
-    return [{**entry, 'value': adopted(entry['value'])}
+    uuids = {ident: adopted(ident) for ident in _few(
+        entry['value'] for entry in document if _gives_parent(entry))}
+    return [{**entry, 'value': uuids[entry['value']]}
             if _gives_parent(entry) else entry for entry in document]
 
 
 def _gives_parent(entry: Any) -> bool:
     return (isinstance(entry, dict) and entry.get('op') != 'remove'
-            and _PARENT in str(entry.get('path')).casefold()
+            and _PARENT in bodies.field(entry.get('path'))
             and isinstance(entry.get('value'), str) and bool(entry['value']))
 
 

@@ -223,7 +223,7 @@ def _written_by(entry: Any) -> tuple[Any, ...]:
     """Return the values that an entry of a patch writes to instance_uuid."""
     if not isinstance(entry, dict):
         return ()
-    if not any(_INSTANCE[1:] in _field(entry.get(key)) for key in
+    if not any(_INSTANCE[1:] in field(entry.get(key)) for key in
                ('path', 'from')):
         return ()
     if entry.get('path') == _INSTANCE and 'from' not in entry:
@@ -251,7 +251,7 @@ def _empties(entry: Any) -> bool:
                 and entry.get('value') in (None, {}))
 
 
-def _field(path: Any) -> str:
+def field(path: Any) -> str:
     """Return the first part of a JSON pointer, unescaped."""
     return str(path or '').lstrip('/').partition('/')[0].casefold()
 

@@ -345,7 +345,7 @@ def _names_boot_mode(entry: Any) -> bool:
     """
     if not isinstance(entry, dict):
         return False
-    field, *below = filter(None, str(entry.get('path')).split('/')) or ('',)
+    field, *below = [*filter(None, str(entry.get('path')).split('/'))] or ['']
     value = entry.get('value')
     if not below and isinstance(value, dict):
         value = {key: value.get(key) for key in _BOOTS if key in value}

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Collection
+import contextlib
 import dataclasses
 import math
 from typing import Any
@@ -463,10 +464,12 @@ class Protected:
                 parent = self._resolver.node(environ,
                                              resolve.canonical(ident))
             except resolve.RefusedByIronic as refused:
-                # Ironic refuses the parent itself, with another text.
                 if refused.answer.status not in _NO_NODE:
                     raise
-                return ident
+                # Ironic 35 enrolls it as a child of any UUID.
+                raise errors.InvalidValue(
+                    'parent_node names no node that you may see. Leave it '
+                    'out, or send the uuid of such a node.') from refused
             judged = self._judge_adoption(environ, parent, node).beside(judged)
             return parent.uuid
         return act_bodies.with_parent(document, adopted), judged
@@ -502,6 +505,14 @@ class Protected:
                    caller: wsgi.Environ, recorded: Collection[str] = (),
                    proof: str | None = None) -> Judged | None:
         judged: Judged | None = None
+        if not uuids:
+            return judged
+        with contextlib.suppress(errors.DatabaseUnavailable):
+            # Read at once, since a node may have many children.
+            views, deadline = protect.read_views(self._engine, uuids)
+            judged = Judged('a node with its parents and children', deadline,
+                            held=False)
+            uuids = [view.node_uuid for view in views if view.claimed]
         for uuid in uuids:
             judged = self._judge(
                 environ, uuid, _OF_FAMILY, recorded=recorded, proof=proof,

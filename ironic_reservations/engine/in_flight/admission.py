@@ -501,7 +501,8 @@ def settle_lost(engine: Engine,
                 shown for uuid, (_, node) in left.items()
                 if _differs(known[uuid], shown := dataclasses.replace(
                     # The mirror has to find out that it was enrolled again.
-                    node, enrolled_at=known[uuid].enrolled_at))],
+                    node, enrolled_at=known[uuid].enrolled_at,
+                    owner=known[uuid].owner))],
             now=asked_at))
         return change.Planned(None, closing)
     change.carry_out(engine, plan)

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 import dataclasses
 import datetime
 import math
@@ -81,15 +82,23 @@ def read_view(engine: Engine,
     :returns: the promises, and the time by the engine's timer until which they
         are valid.
     """
+    (view,), until = read_views(engine, (node_uuid,))
+    return view, until
+
+
+def read_views(engine: Engine, node_uuids: Collection[str]
+               ) -> tuple[Collection[host_view.HostView], float]:
+    """Read the promises of some nodes, as :func:`read_view` does."""
     # The timer is read first, since a process does not notice that it was
     # stopped.
     begun = engine.timer()
     now = engine.clock()
     with engine.database.read() as connection:
-        view = db_host_views.read_one(
-            connection, node_uuid, now,
-            now + datetime.timedelta(seconds=FRESH + _APART))
-    return view, min(begun + FRESH, _until_change(view, begun))
+        views = db_host_views.read(
+            connection, node_uuids, now,
+            now + datetime.timedelta(seconds=FRESH + _APART)).values()
+    return views, min((begun + FRESH, *(
+        _until_change(view, begun) for view in views)))
 
 
 def read_ancestors(engine: Engine, node_uuid: str) -> list[str]:

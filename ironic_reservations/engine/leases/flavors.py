@@ -14,7 +14,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from collections.abc import Mapping
 import dataclasses
+import functools
 
 from ironic_reservations import errors
 from ironic_reservations.clouds import nova as nova_client
@@ -34,6 +37,13 @@ def read(engine: Engine, request: leases.LeaseRequest) -> leases.LeaseRequest:
         project.
     :raises NovaUnavailable: Nova does not answer.
     """
+    nova = engine.nova
+
+    @functools.cache
+    def by_name() -> Mapping[str, nova_client.Flavor]:
+        # The list has the private flavors of all leases, so it is read once.
+        assert nova is not None
+        return {each.name: each for each in nova.flavors()}
     found: dict[str, flavors.Flavor] = {}
     reservations = []
     for place, requested in enumerate(request.reservations):
@@ -42,7 +52,7 @@ def read(engine: Engine, request: leases.LeaseRequest) -> leases.LeaseRequest:
             if requested.flavor_id not in found:
                 found[requested.flavor_id] = _read(engine, place,
                                                    requested.flavor_id,
-                                                   request.project_id)
+                                                   request.project_id, by_name)
             requested = dataclasses.replace(requested, instances=(
                 instance_reservations.InstanceRequest.of_flavor(
                     requested.flavor_id, found[requested.flavor_id])))
@@ -76,8 +86,9 @@ def check_sent(engine: Engine, request: leases.LeaseRequest) -> None:
                     'flavor of Nova that has it, without "flavor".')
 
 
-def _read(engine: Engine, place: int, ident: str,
-          project_id: str | None) -> flavors.Flavor:
+def _read(engine: Engine, place: int, ident: str, project_id: str | None,
+          by_name: Callable[[], Mapping[str, nova_client.Flavor]]
+          ) -> flavors.Flavor:
     where, shown = f'reservations[{place}]', ascii(ident)[:80]
     if engine.nova is None:
         raise errors.InvalidValue(
@@ -85,7 +96,7 @@ def _read(engine: Engine, place: int, ident: str,
             'service is not connected to Nova. Send the whole flavor as Nova '
             'shows it, send vcpus, memory_mb and disk_gb, or ask for '
             f'{instance_reservations.VIRTUAL_INSTANCE}.')
-    found = _find(engine.nova, ident)
+    found = engine.nova.flavor(ident) or by_name().get(ident)
     if found is None or not found.public and (
             project_id not in (engine.nova.projects_of(found.id) or ())):
         # One answer for both cases, or a caller could find private flavors.
@@ -103,11 +114,3 @@ def _read(engine: Engine, place: int, ident: str,
             f'{where}: the flavor {shown} of Nova cannot be reserved for. '
             f'{exc}') from exc
     return flavor
-
-
-def _find(nova: nova_client.Nova, ident: str) -> nova_client.Flavor | None:
-    found = nova.flavor(ident)
-    if found is None:
-        found = next((each for each in nova.flavors() if each.name == ident),
-                     None)
-    return found

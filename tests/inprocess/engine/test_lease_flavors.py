@@ -14,6 +14,7 @@
 
 import dataclasses
 from typing import Any
+from unittest import mock
 
 from ironic_reservations import errors
 from ironic_reservations.engine.leases import create as lease_create
@@ -141,6 +142,17 @@ class TestNames(TestCase):
         made = self.leasing.create(1, 3, named('flavor 3'))
         self.assertEqual(4, self.wanted(made).vcpus)
         self.assertEqual('flavor 3', self.wanted(made).source_flavor_id)
+
+    def test_each_name_in_a_request_had_nova_list_all_flavors(self) -> None:
+        self.nodes(4)
+        for number in range(4):
+            self.nova.flavor(f'id-{number}', f'flavor {number}')
+        with mock.patch.object(
+                self.nova.client, 'flavors',
+                side_effect=self.nova.client.flavors) as listed:
+            self.leasing.create(1, 3, *(
+                named(f'flavor {number}') for number in range(4)))
+        self.assertEqual(1, listed.call_count)
 
     def test_id_comes_before_the_name_of_another(self) -> None:
         self.nodes()

@@ -17,6 +17,7 @@ import uuid
 import testtools
 
 from ironic_reservations import errors
+from ironic_reservations.guard import act_bodies
 from ironic_reservations.guard import bodies
 from ironic_reservations.guard import media
 
@@ -177,6 +178,36 @@ class ProofTestCase(testtools.TestCase):
                        f'urn:uuid:{_PROOF}', str(uuid.uuid4())):
             self.assertRaises(errors.InvalidValue, bodies.one_proof, header,
                               _PROOF)
+
+
+class NamedNodesTestCase(testtools.TestCase):
+    """Each node that a body names costs requests to Ironic."""
+
+    def test_reader_sent_a_patch_that_took_minutes(self):
+        asked = []
+        step = {'op': 'add', 'path': '/parent_node', 'value': 'node-1'}
+        self.assertEqual(
+            [{**step, 'value': 'uuid-1'}] * 1000, act_bodies.with_parent(
+                [step] * 1000, lambda ident: asked.append(ident) or 'uuid-1'))
+        self.assertEqual(['node-1'], asked)
+        self.assertEqual(('a', 'b'), act_bodies.nodes_in([
+            {**step, 'path': '/node_uuid', 'value': value}
+            for value in 'ab' * 500]))
+
+    def test_name_below_another_field_is_no_node(self):
+        patch = [{'op': 'add', 'path': path, 'value': 'rack-1'}
+                 for path in ('/extra/parent_node', '/extra/node_name')]
+        self.assertEqual(patch, act_bodies.with_parent(patch, self.fail))
+        self.assertEqual((), act_bodies.nodes_in(patch))
+
+    def test_bodies_that_name_too_many_nodes(self):
+        def steps(path):
+            return [{'op': 'add', 'path': path, 'value': value}
+                    for value in 'abc']
+        self.assertRaises(errors.InvalidValue, act_bodies.with_parent,
+                          steps('/parent_node'), self.fail)
+        self.assertRaises(errors.InvalidValue, act_bodies.nodes_in,
+                          steps('/node_uuid'))
 
 
 class FormTestCase(testtools.TestCase):

@@ -211,14 +211,21 @@ class FamilyTestCase(acts.ActsTestCase):
         self.assertEqual(202, self._power(child.uuid).status)
         made = self._new_child(parent.uuid)
         self.assertEqual(201, made.status, made)
-        # The oldest Ironic does not look for a parent that has a UUID.
-        for absent, status in ((str(uuid.uuid4()), 201), ('nobody', 404)):
-            self.assert_says(status if base.IS_OLDEST else 400, None,
+        for absent in (str(uuid.uuid4()), 'nobody'):
+            self.assert_says(400, 'request.invalid_value',
                              self._new_child(absent), absent)
         self._wait_until_mirrored(made.document['uuid'], parent.uuid)
         reply = self.send('POST', '/v1/nodes', {
             'driver': 'fake-hardware', 'parent_node': None})
         self.assertEqual(400 if base.IS_OLDEST else 201, reply.status, reply)
+
+    def test_child_was_enrolled_below_a_node_of_others(self) -> None:
+        """The oldest Ironic does not look for a parent that has a UUID."""
+        parent = self.node_of_one()
+        self.reserve(parent.uuid)
+        self.as_('foreign-admin')
+        self.assert_says(400, 'request.invalid_value',
+                         self._new_child(parent.uuid))
 
     def test_reservation_of_a_node_that_gets_a_parent_is_suspended(
             self) -> None:

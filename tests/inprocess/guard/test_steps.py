@@ -101,6 +101,11 @@ class BootModesTestCase(testtools.TestCase):
             self.assertEqual({'boot_mode', 'secure_boot'},
                              self.acts(path, value), f'{path} {value}')
 
+    def test_path_without_a_field_was_an_unexpected_error(self) -> None:
+        for path in ('', '/', '//'):
+            self.assertEqual({'/'}, node_acts.recorded([{
+                'op': 'add', 'path': path, 'value': 'boot_mode'}]))
+
     def test_other_fields_of_a_deploy(self) -> None:
         for path, value in (
                 ('', {'capabilities': {'boot_option': 'local'},

@@ -17,6 +17,7 @@ The lease was taken for whole again, and nobody wrote the lessee.
 
 import dataclasses
 
+from ironic_reservations import errors
 from ironic_reservations.engine.in_flight import admission
 from tests import leasing
 from tests import servers
@@ -89,6 +90,24 @@ class TestNodeRecreated(leases.TestCase):
         self.assertEqual(changed, len(self.ironic.changed))
         self.assertEqual((False, False), self.flags(self.made))
         self.assert_whole()
+
+    def test_machine_of_another_project_took_the_place_of_a_host(self):
+        """With its uuid, it was lent to all that leased the host.
+
+        The first to see it may be the outcome of a request of its owner.
+        """
+        self.recreate(owner='theirs')
+        through = admission.admit(self.engine, self.node,
+                                  self.made.reservations[0].id)
+        admission.close(self.engine, through, True,
+                        self.world.shown(self.node))
+        self.pass_by()
+        self.assertEqual((True, True), self.flags(self.made))
+        self.assertIsNone(self.ironic.there[self.node].lessee)
+        self.leasing.end(self.made)
+        self.soon(times=4)
+        self.watch()
+        self.assertRaises(errors.LeaseRefused, self.leasing.create, 60, 70)
 
     def test_lease_that_ends_takes_nothing_back_from_the_new_node(self):
         """What stands there somebody else has written."""
