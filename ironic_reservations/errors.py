@@ -76,6 +76,10 @@ class Forbidden(ReservationError):
     status, code = 403, 'identity.forbidden'
 
 
+#: What to do about a token that is for no project.
+USE_A_PROJECT = 'Use a token of Keystone whose scope is a project.'
+
+
 class SessionEnded(ReservationError):
     """A user of the calendar is not signed in, or the session is over."""
 

@@ -66,7 +66,9 @@ def keystone(environ: wsgi.Environ) -> oslo_context.RequestContext:
     """
     if environ.get('HTTP_X_IDENTITY_STATUS') != 'Confirmed':
         raise _nobody()
-    return oslo_context.RequestContext.from_environ(environ)
+    # An empty project would match everything that has no project.
+    return oslo_context.RequestContext.from_environ(
+        environ, project_id=environ.get('HTTP_X_PROJECT_ID') or None)
 
 
 def _all_powerful(environ: wsgi.Environ,

@@ -453,6 +453,7 @@ class Acts:
             environ, '/v1/allocations',
             body={} if owner is None else {'owner': owner}))
         if answer.status != _MISSES_SOMETHING:
+            resolve.check_scope(answer, environ[identity.CALLER])
             raise resolve.RefusedByIronic(answer)
 
     def _hold(self, environ: wsgi.Environ, caller: wsgi.Environ,

@@ -139,11 +139,25 @@ class Resolver:
             # ".json"; since 1.91 it leaves the suffix alone.
             '1.91' if ident.endswith('.json') else 'latest')
         answer = inward.call(self._app, seen)
-        if answer.status != 200:
-            raise RefusedByIronic(answer)
         caller = identity.about_caller(seen, outer)
+        if answer.status != 200:
+            check_scope(answer, caller)
+            raise RefusedByIronic(answer)
         outer[identity.CALLER] = caller
         return inward.document(answer), caller
+
+
+def check_scope(answer: wsgi.Answer, caller: wsgi.Environ) -> None:
+    """Check that the scope of a caller's token is not why Ironic failed.
+
+    Ironic answers 500 where its policy does not know the scope.
+
+    :raises Forbidden: the token is for a domain.
+    """
+    if answer.status == 500 and caller.get('HTTP_X_DOMAIN_ID'):
+        raise errors.Forbidden(
+            'Your token is for a domain, and Ironic does not serve such '
+            f'tokens. {errors.USE_A_PROJECT}')
 
 
 def _check_segment(ident: str) -> None:

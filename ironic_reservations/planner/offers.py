@@ -168,6 +168,8 @@ _SHORTER = 10
 #: The units of work for each host to find where it is free, and for each to
 #: prepare a search.
 _SWEEP, _PREPARE = 16, 20
+#: The units of work of checking whether a start is allowed.
+_CHECK = 100
 
 
 def _without_steps(limits: budget.Limits) -> budget.Limits:
@@ -398,13 +400,14 @@ class _OfferSearch:
                     self._left.left <= 0):
                 unproved += 1
                 break
-            tries -= 1
             if not permits(moved):
+                self._left.left -= _CHECK
                 if self._opens is not None:
                     beyond = self._opening(moved, self._opens)
                     if beyond is None:
                         return
                 continue
+            tries -= 1
             answer = self._plan(moved)
             if isinstance(answer, plans.Plan):
                 yield moved, not unproved

@@ -124,9 +124,11 @@ class Enforcer:
         :raises Forbidden: the policy does not allow it.
         """
         if not self.check(context, rule, target):
+            scoped = context.project_id or context.system_scope
             raise errors.Forbidden(
-                f'The policy rule {rule} does not allow you to do that. Ask '
-                'the operator for a role that may.', policy=rule)
+                f'The policy rule {rule} does not allow you to do that. '
+                + ('Ask the operator for a role that may.' if scoped
+                   else errors.USE_A_PROJECT), policy=rule)
 
     def visible_project(self, context: oslo_context.RequestContext,
                         rules: str, asked: str | None,

@@ -24,6 +24,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import datetime
+import itertools
 
 from oslo_log import log
 
@@ -44,11 +45,18 @@ from ironic_reservations.model import leases
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import node_condition
 from ironic_reservations.model import requirements
+from ironic_reservations.planner import host_sets
 
 LOG = log.getLogger(__name__)
 
 _PENDING = leases.ReservationStatus.PENDING
 _PLANNED = leases.BookingState.PLANNED
+
+#: How often in a row a lease has to wait, about a minute in all, before a node
+#: that Ironic does not show is replaced.
+_PATIENCE = 20
+#: How many other nodes are read in turn, to know whether Ironic answers.
+_OTHERS = 8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,17 +150,24 @@ def start(context: lease_context.Context,
             if views[booking.id].why and not booking.begun
             and booking.node_uuid not in unseen]):
         return lease_context.Outcome(changed=True)
+    # Ironic answers, but for other nodes only.
+    if (context.attempts >= _PATIENCE and not context.seems_down
+            and _find_others(context, observed, seen, [
+                booking for booking in giving
+                if booking.node_uuid in unseen and not booking.begun],
+                avoiding={*unseen, *(uuid for _, uuid in context.searched)})):
+        return lease_context.Outcome(changed=True, closer=False)
     binding = [booking for booking in giving if views[booking.id].bind]
     # The hold comes first, so that nobody deploys through Nova meanwhile.
     unheld = context.ask(lambda each: each.secure(context, binding, seen))
     # Only once in a context: whether another node can be held is known only
     # after an attempt.
     before = {ident for ident, _ in context.searched}
-    if _find_others(context, observed, seen, [
-            booking for booking in binding
-            if booking.id in unheld and unheld[booking.id].elsewhere
-            and not booking.begun and booking.id not in before],
-            avoiding=True):
+    elsewhere = [booking for booking in binding
+                 if booking.id in unheld and unheld[booking.id].elsewhere
+                 and not booking.begun and booking.id not in before]
+    if _find_others(context, observed, seen, elsewhere,
+                    avoiding={booking.node_uuid for booking in elsewhere}):
         return lease_context.Outcome(changed=True, closer=False)
     binding = [booking for booking in binding if booking.id not in unheld]
     unoffered = context.ask(lambda each: each.offer(context, lease, binding))
@@ -238,13 +253,37 @@ def _read(context: lease_context.Context, observed: _Observed,
             seen[uuid] = context.node(uuid)
         except errors.IronicUnavailable as exc:
             unseen[uuid] = f'cannot be read: {exc}'
-            if context.seems_down:
+            if context.seems_down and not _shows_another(context, observed):
                 if len(unseen) == len(seen):
                     raise
                 break
         else:
             del unseen[uuid]
     return seen, unseen
+
+
+def _shows_another(context: lease_context.Context,
+                   observed: _Observed) -> bool:
+    """Return whether Ironic shows a node that a lease could have instead.
+
+    :raises Lost: another worker has the lease.
+    """
+    if context.attempts < _PATIENCE:
+        return False
+    snapshot = context.engine.snapshot(context.engine.clock())
+    ready = (node.uuid for number in host_sets.members(snapshot.ready)
+             if not (node := snapshot.host_state(number).host.node).compute
+             and node.uuid not in observed.nodes)
+    # Another one at each attempt, since one may not be shown either.
+    uuid = next(itertools.islice(ready, context.attempts % _OTHERS, None),
+                None)
+    if uuid is None:
+        return False
+    try:
+        context.node(uuid)
+    except errors.IronicUnavailable:
+        return False
+    return True
 
 
 def _view(booking: leases.NodeBooking, node: mirrored_node.Node | None,
@@ -277,9 +316,11 @@ def _view_of_node(booking: leases.NodeBooking, node: mirrored_node.Node | None,
 def _find_others(context: lease_context.Context, observed: _Observed,
                  seen: Mapping[str, mirrored_node.Node | None],
                  homeless: Sequence[leases.NodeBooking],
-                 avoiding: bool = False) -> bool:
+                 avoiding: Collection[str] = ()) -> bool:
     """Plan other nodes for bookings whose nodes are not ready.
 
+    :param avoiding: uuids of nodes that they do not get although they are
+        shown as ready.
     :returns: whether other nodes were found.
     """
     new = [booking for booking in homeless
@@ -300,8 +341,7 @@ def _find_others(context: lease_context.Context, observed: _Observed,
     try:
         return bool(lease_heal.replace(context.engine, context.lease_id,
                                        [booking.id for booking in new],
-                                       {booking.node_uuid for booking in new
-                                        if avoiding}))
+                                       avoiding))
     except errors.Contention as exc:
         LOG.info('No search for other nodes was made for the lease %s: %s',
                  context.lease_id, exc)

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection
 import dataclasses
 
+from ironic_reservations import errors
 from ironic_reservations.clouds import ironic as ironic_client
 from ironic_reservations.model import mirrored_node
 from ironic_reservations.model import reasons
@@ -40,6 +41,8 @@ class Confirmed:
     :param observer: a client of Ironic with the caller's credentials;
         ``None``: the mirror is trusted.
     :param one_by_one: the number of nodes to read before a list.
+    :ivar failed: the error of a node that Ironic has failed to show, and that
+        is left out; it may be free.
     """
 
     def __init__(self, observer: ironic_client.Ironic | None,
@@ -47,6 +50,8 @@ class Confirmed:
         self._observer = observer
         self._one_by_one = one_by_one
         self._asked: set[str] = set()
+        self.failed: errors.IronicUnavailable | None = None
+        self._last_failed = False
 
     def outcome(self, request: pick.NodeRequest, snapshot: pick.Snapshot,
                 sees: visibility.Visibility
@@ -99,10 +104,28 @@ class Confirmed:
             # A node that is not mirrored yet is stored with its traits.
             mirrored = {uuid for uuid in uuids if uuid in snapshot.nodes
                         and snapshot.nodes[uuid].generation}
-            return {uuid: self._observer.confirm(
-                uuid, with_traits or uuid not in mirrored) for uuid in uuids}
+            return {uuid: self._shown(
+                self._observer, uuid, with_traits or uuid not in mirrored)
+                for uuid in uuids}
         there = {node.uuid: node for node in self._observer.nodes()}
         return {uuid: there.get(uuid) for uuid in uuids}
+
+    def _shown(self, observer: ironic_client.Ironic, uuid: str,
+               with_traits: bool) -> mirrored_node.Node | None:
+        """Return a node, or ``None`` if Ironic does not show it.
+
+        :raises IronicUnavailable: two in a row failed, so Ironic seems to be
+            down.
+        """
+        try:
+            node = observer.confirm(uuid, with_traits)
+        except errors.IronicUnavailable as exc:
+            if self._last_failed:
+                raise
+            self._last_failed, self.failed = True, exc
+            return None
+        self._last_failed = False
+        return node
 
 
 def _rests_on(outcome: pick.Picked | pick.Refused) -> list[str]:

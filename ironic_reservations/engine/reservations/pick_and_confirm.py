@@ -79,6 +79,8 @@ def choose(engine: Engine, request: pick.NodeRequest, view: plan.View,
     if isinstance(outcome, pick.Refused) and request.node_uuids is None:
         outcome = picking.by_class(view, outcome)
     if isinstance(outcome, pick.Refused):
+        if picking.failed is not None:
+            raise picking.failed
         refused = _refusal(engine, request, outcome, sees, view.snapshot.now,
                            need)
         raise refused if picking.proved else _unproved(refused)
@@ -90,6 +92,7 @@ class _Picking:
     """A request for a node, and the client to confirm it with.
 
     :ivar proved: whether it is certain that leases cannot make room.
+    :ivar failed: the error of a node that Ironic has failed to show.
     """
 
     _engine: Engine
@@ -98,6 +101,7 @@ class _Picking:
     _observer: ironic_client.Ironic | None
     _need: plan.Need
     proved: bool = True
+    failed: errors.IronicUnavailable | None = None
 
     def __post_init__(self) -> None:
         # A list is in the caller's order of preference; without one, a node
@@ -113,6 +117,7 @@ class _Picking:
         while True:
             outcome, snapshot = confirmed.outcome(
                 self._request, view.snapshot, self._sees)
+            self.failed = self.failed or confirmed.failed
             view = dataclasses.replace(view, snapshot=snapshot,
                                        confirmed=self._observer is not None)
             picked = isinstance(outcome, pick.Picked)

@@ -83,8 +83,8 @@ class TokenController(rest.Controller):
         if self._enforcer.projects and not (context.user_id
                                             and context.project_id):
             raise errors.Forbidden(
-                'A calendar shows the leases of one project. Use a token of '
-                'Keystone whose scope is a project.')
+                'A calendar shows the leases of one project. '
+                f'{errors.USE_A_PROJECT}')
         return context.user_id, context.project_id
 
 

@@ -12,6 +12,8 @@
 
 """The identity of the caller, for each way of authentication."""
 
+from typing import Any
+from typing import ClassVar
 import uuid
 
 from keystonemiddleware import fixture as ksm_fixture
@@ -20,6 +22,7 @@ import testtools
 
 from ironic_reservations.api import identity
 from ironic_reservations.api import standalone
+from tests.inprocess.api import asking
 from tests.inprocess.api import on_its_own
 from tests.inprocess.api import world
 
@@ -190,3 +193,19 @@ class TestKeystone(testtools.TestCase):
                 world.request(
                     self.served, 'DELETE',
                     f"{PATH}/{made.json['reservation']['uuid']}", **who)
+
+
+class TestEmptyProject(asking.AskingCase):
+    """An authentication that writes an empty header for a missing project."""
+
+    nodes: ClassVar[dict[str, dict[str, Any]]] = {'a': {}}
+    administrator: ClassVar[dict[str, str]] = {
+        'x_roles': 'admin,member,reader', 'openstack_system_scope': 'all'}
+
+    def test_it_has_nothing_of_what_an_administrator_has_made(self) -> None:
+        """Its callers read and changed the leases without a project."""
+        made = self.book('04 10', '04 12', who=self.administrator)
+        nobody = {**self.member, 'x_project_id': ''}
+        for method, document in (('GET', None), ('PUT', {'name': 'b'})):
+            self.ask(method, f'/v1/leases/{made["id"]}', 403, document,
+                     nobody)

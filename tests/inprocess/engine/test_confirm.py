@@ -94,6 +94,30 @@ class TestConfirm(timelines.TestCase):
         self.assertRaises(errors.IronicUnavailable, self.world.reserve, node)
         self.assertEqual({}, self.world.reservations())
 
+    def test_node_that_ironic_never_shows_keeps_no_other(self):
+        """No request was served as long as such a node came first."""
+        failing, *free = self.world.enrol(3)
+        self.world.ironic.fails.add(failing)
+        self.assertEqual(free[0],
+                         self.world.reserve(failing, *free).node_uuid)
+        self.assertEqual(free[1], self.world.reserve(
+            free[0], failing, free[1]).node_uuid)
+        self.assertRaises(errors.IronicUnavailable, self.world.reserve,
+                          failing, free[0])
+
+    def test_two_nodes_that_ironic_does_not_show_mean_that_it_is_down(self):
+        nodes = self.world.enrol(5)
+        self.world.ironic.down = True
+        self.world.ironic.asked.clear()
+        self.assertRaises(errors.IronicUnavailable, self.world.reserve, *nodes)
+        self.assertEqual(['node', 'node'], self.world.ironic.asked)
+
+    def test_class_with_a_node_that_ironic_never_shows(self):
+        failing, *free = self.world.enrol(5, resource_class='gold')
+        self.world.ironic.fails.add(failing)
+        self.assertEqual({*free}, {self.world.reserve(
+            resource_class='gold').node_uuid for _ in free})
+
     def test_reserved_nodes_are_refused_without_asking_ironic(self):
         (node,) = self.world.enrol()
         self.world.reserve(node)

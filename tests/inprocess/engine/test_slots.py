@@ -185,6 +185,24 @@ class TestSlots(timelines.TestCase):
             self.assertEqual([leasing.at(100)], list(slots))
             self.assertTrue(self.accepted(slots[0], 1, 1, caller))
 
+    def test_slot_behind_more_forbidden_starts_than_are_planned(self):
+        """Each of them counted as a try, so that none was left for it."""
+        self.configure(project_limits=True)
+        self.leasing.hosts(resource_class='gold')
+        self.leasing.hosts(2, resource_class='silver')
+        for hour in range(40):
+            self.leasing.create(hour + 1, hour + 2,
+                                leasing.wish_of('silver'))
+        caller = availability.Caller(
+            leasing.PROJECT, limits.Limits(max_hosts_per_project=1))
+        self.assertEqual([leasing.at(41)], list(self.slots(
+            1, 200, 1, 1, caller=caller, resource_class='gold')))
+        made = lease_create.create(self.engine, leasing.ask(
+            1, 2, leasing.wish_of('gold'), flexible=leases.Flexible(
+                leasing.at(60), datetime.timedelta(hours=1), 0)),
+            caller.allowed)
+        self.assertEqual(leasing.at(41), made.start)
+
     def test_slots_without_a_count_are_refused(self):
         """There is nothing to look for."""
         self.assertRaises(errors.InvalidValue, availability.count_free,

@@ -26,7 +26,9 @@ from tools import ironic_service
 
 PROJECTS = {name: uuid.uuid5(uuid.NAMESPACE_DNS, name).hex
             for name in ('one', 'two')}
-#: Token, project (None: the whole system), roles.
+#: In the place of a project.
+DOMAIN = 'domain'
+#: Token, project (None: the whole system; '': no scope), roles.
 TOKENS = {
     'token-of-the-system': (None, ('admin', 'member', 'reader')),
     'token-of-our-service': (None, ('admin', 'member', 'reader')),
@@ -36,6 +38,8 @@ TOKENS = {
         'admin', 'manager', 'member', 'reader')),
     'token-of-two': (PROJECTS['two'], ('member', 'reader')),
     'token-of-reader-of-one': (PROJECTS['one'], ('reader',)),
+    'token-of-the-domain': (DOMAIN, ('admin', 'manager', 'member', 'reader')),
+    'token-without-scope': ('', ()),
     'token-of-foreign-admin': (PROJECTS['two'], (
         'admin', 'manager', 'member', 'reader', 'service')),
 }
@@ -49,7 +53,9 @@ def main() -> None:
         token = ksa_fixture.V3Token(user_name=token_id)
         if project is None:
             token.set_system_scope()
-        else:
+        elif project == DOMAIN:
+            token.set_domain_scope()
+        elif project:
             token.set_project_scope(id=project)
         for role in roles:
             token.add_role(name=role)

@@ -12,6 +12,7 @@
 
 """Counter-offers: each is accepted as it is, and no nearer one would be."""
 
+import types
 from unittest import mock
 
 import hypothesis
@@ -20,6 +21,7 @@ import testtools
 from ironic_reservations.planner import bookings
 from ironic_reservations.planner import budget
 from ironic_reservations.planner import offers
+from ironic_reservations.planner import openings
 from ironic_reservations.planner import planning
 from ironic_reservations.planner import plans
 from ironic_reservations.planner import timeline
@@ -115,12 +117,26 @@ class TestOffers(testtools.TestCase):
         now = timeline.Timeline.of([None] * 9, [bookings.Booking(
             str(node), 0, 10 + node, node, 1 << node) for node in range(9)])
         demand = bookings.Demand('demand', 9, 12, 1, 1, 0b111111111)
+        refused = types.SimpleNamespace(cause=plans.Cause.NO_ASSIGNMENT)
         for most in (1, 2, 3):
+            with (mock.patch.object(planning, 'plan',
+                                    return_value=refused) as tried,
+                  mock.patch.object(openings, 'first_start',
+                                    return_value=None)):
+                offers.starts(now, [demand], 40, most, 1,
+                              limits=budget.Limits(offers=2))
+            self.assertEqual(2 + most, tried.call_count)
+
+    def test_forbidden_starts_are_tried_while_there_is_work_left(self):
+        now = timeline.Timeline.of([None] * 9, [bookings.Booking(
+            str(node), 0, 10 + node, node, 1 << node) for node in range(9)])
+        demand = bookings.Demand('demand', 9, 12, 1, 1, 0b111111111)
+        for together, count in ((200_000, 9), (600, 3)):
             tried = []
-            offers.starts(now, [demand], 40, most, 1,
-                          tried.append, budget.Limits(offers=2))
+            offers.starts(now, [demand], 40, 1, 1, tried.append,
+                          budget.Limits(offers=2, together=together))
             # NOTE: and the start that is known to succeed.
-            self.assertEqual(3 + most, len(tried))
+            self.assertEqual(1 + count, len(tried), together)
 
     def test_only_what_is_asked_for_is_offered(self):
         there = (bookings.Booking('there', 5, 9, 0, 1),)
