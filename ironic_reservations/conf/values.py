@@ -106,6 +106,8 @@ def _check_url(text: str) -> None:
             'instance')
     if backend == 'sqlite':
         _check_path(url.database)
+    elif backend != 'postgresql' and not url.database:
+        raise _NotUsable('it names no database')
     elif text.partition('?')[0].count('@') > 1:
         raise _NotUsable(
             'the characters @ : / ? # % of a user or a password are written '

@@ -125,8 +125,12 @@ def limit_greeting(dialect: Any, record: Any, arguments: Any,
     """
     answer, greeting = (parameters.get(name) for name in (
         'read_timeout', 'connect_timeout'))
-    made = dialect.connect(*arguments, **{
-        **parameters, 'read_timeout': min(answer, greeting)})
+    try:
+        made = dialect.connect(*arguments, **{
+            **parameters, 'read_timeout': min(answer, greeting)})
+    except (TypeError, AttributeError) as exc:
+        raise sa.exc.ArgumentError(
+            f'PyMySQL does not take a parameter of the URL: {exc}') from exc
     made._read_timeout = answer
     return made
 

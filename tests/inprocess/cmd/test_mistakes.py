@@ -58,6 +58,14 @@ _IN_FILES: dict[str, tuple[str, int, str, str, str]] = {
     'a section that does not exist': (
         'Options in files', _WARNING, 'Is [guard] require meant?',
         '[guards]\nrequire = always', ''),
+    'a parameter that the driver does not have': (
+        'Database schema', _FAILURE, "unexpected keyword argument 'socket'",
+        '[database]\nconnection = mysql+pymysql://u@127.0.0.1/x?socket=/run',
+        ''),
+    'a character set that the driver does not have': (
+        'Database schema', _FAILURE, 'does not take a parameter of the URL',
+        '[database]\nconnection = mysql+pymysql://u@127.0.0.1/x?charset=utf',
+        ''),
     'a policy file in JSON': (
         'Policy file format', _FAILURE, 'is JSON',
         '[oslo_policy]\npolicy_file = {folder}/policy.json', ''),

@@ -202,6 +202,12 @@ class InvalidTest(configured.EnvironmentTestCase):
                   '?ssl_ca=/etc/ca@home.pem\n')
         self.load('[database]\nconnection = sqlite:////a@b/c@d.sqlite\n')
 
+    def test_url_without_a_database_is_refused(self):
+        """The commands ended with an AssertionError."""
+        for end in ('', '/', '/?charset=utf8mb4'):
+            self.assertIn('is not valid: it names no database', self.refused(
+                f'[database]\nconnection = mysql+pymysql://u@host{end}\n'))
+
     def test_database_of_another_kind_is_refused(self):
         """SQLAlchemy had no plugin, or pip was to install a driver."""
         for scheme in ('postgres', 'oracle', 'mssql+pyodbc'):
