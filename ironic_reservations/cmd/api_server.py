@@ -16,7 +16,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from cheroot import server as cheroot_server
 from cheroot import wsgi as cheroot_wsgi
+
+# cheroot takes the last of two lengths, and a proxy may have taken the first.
+# Joined, they are no number.
+cheroot_server.comma_separated_headers.append(b'Content-Length')
 
 
 class Server(cheroot_wsgi.Server):

@@ -83,10 +83,11 @@ def load(args: Sequence[str] = (),
     if with_logging:
         try:
             log.setup(conf, PROJECT)
-        except (OSError, log.LogConfigError) as exc:
+        except (OSError, ValueError, log.LogConfigError) as exc:
             raise cfg.ConfigFileValueError(
-                f'The log cannot be written: {exc}. Check log_dir, log_file '
-                'and log_config_append in [DEFAULT].') from exc
+                f'The log cannot be written: {exc}. Check log_dir, log_file, '
+                'log_config_append and default_log_levels in [DEFAULT].'
+            ) from exc
     for sentence in ignored.variables(conf):
         warn(sentence)
     return conf

@@ -38,7 +38,7 @@ OPTS = [
     cfg.PortOpt('port', default=6386,
                 help='The port that ironic-reservations-api listens on; with '
                      '0, it uses a free port and prints its number.'),
-    cfg.IntOpt('threads', default=16, min=1,
+    cfg.IntOpt('threads', default=16, min=1, max=1024,
                help='The number of requests that ironic-reservations-api '
                     'serves at the same time.'),
     cfg.BoolOpt('reuse_port', default=False,

@@ -223,7 +223,7 @@ OPTS = [
                  help='Time, in seconds, within which the enforcement service '
                       'must answer. If it does not, the lease is refused; '
                       'a commit is posted again.'),
-    cfg.IntOpt('workers', default=8, min=1,
+    cfg.IntOpt('workers', default=8, min=1, max=1024,
                help='Number of leases that a reconciler works on at the same '
                     'time.'),
     cfg.IntOpt('claim_ttl', default=60, min=5, max=times.CENTURY,

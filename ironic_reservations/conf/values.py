@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 
 from oslo_config import cfg
@@ -60,6 +61,8 @@ def check(conf: cfg.ConfigOpts) -> None:
                 _check_url(value)
             elif (group, option.dest) == _FOLDER:
                 _check_path(value)
+            elif isinstance(value, float) and math.isnan(value):
+                raise _NotUsable('it is not a number')
         except _NotUsable as exc:
             wrong.append(_sentence(conf, group, option, str(exc)))
         except (cfg.Error, ValueError) as exc:
@@ -103,6 +106,8 @@ def _check_url(text: str) -> None:
             'instance')
     if backend == 'sqlite':
         _check_path(url.database)
+    elif backend != 'postgresql' and not url.database:
+        raise _NotUsable('it names no database')
     elif text.partition('?')[0].count('@') > 1:
         raise _NotUsable(
             'the characters @ : / ? # % of a user or a password are written '

@@ -34,6 +34,7 @@ import sqlalchemy as sa
 
 from ironic_reservations import clock
 from ironic_reservations import errors
+from ironic_reservations import log_repeats
 from ironic_reservations.db import answer_limit
 from ironic_reservations.db import connection as db_connection
 
@@ -119,6 +120,7 @@ class DatabaseClock:
         """
         self._pid = os.getpid()
         self._lock = threading.Lock()
+        self._repeats = log_repeats.Repeats(self._timer)
         self._measuring: threading.Thread | None = None
         self._begun = 0.0
         self._own: db_connection.Database | None = None
@@ -234,7 +236,8 @@ class DatabaseClock:
             with self._own.read() as connection:
                 found = self._ask(connection)
         except (errors.DatabaseUnavailable, db_connection.Conflict) as exc:
-            LOG.warning('The database does not return the time: %s', exc)
+            if self._repeats.are_due(str(exc)):
+                LOG.warning('The database does not return the time: %s', exc)
         except Exception:
             LOG.exception('The time of the database could not be measured')
         else:

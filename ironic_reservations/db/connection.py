@@ -28,6 +28,7 @@ from oslo_log import log
 import sqlalchemy as sa
 
 from ironic_reservations import errors
+from ironic_reservations import log_repeats
 from ironic_reservations.db import driver_errors
 from ironic_reservations.db import postgresql
 from ironic_reservations.db import server_identity
@@ -36,6 +37,8 @@ from ironic_reservations.db import sqlite_file
 from ironic_reservations.model import proofs
 
 LOG = log.getLogger(__name__)
+#: The loops and the requests of a process meet the same failure.
+_failures = log_repeats.Repeats()
 
 
 #: The errors of MariaDB and PostgreSQL for a missing table or column.
@@ -275,8 +278,10 @@ def translated() -> Iterator[None]:
         # The driver's message may contain addresses and statements; it
         # is written to the log, and never sent to a client.
         known = driver_errors.is_operational(driver_errors.of(exc))
-        LOG.error('The database of the reservations failed: %s',
-                  str(exc).partition('\n')[0], exc_info=not known)
+        line = str(exc).partition('\n')[0]
+        if not known or _failures.are_due(line):
+            LOG.error('The database of the reservations failed: %s', line,
+                      exc_info=not known)
         raise errors.DatabaseUnavailable(
             'The database of the reservations does not answer, so nothing was '
             'promised or changed. Try again later; if this continues, tell '

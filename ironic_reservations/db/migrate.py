@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import contextlib
 import pathlib
+import time
 
 from alembic import command
 from alembic import config as alembic_config
@@ -224,6 +225,8 @@ def _run(database: db_connection.Database,
                     f'({exc}). Stop it, and run the command again.') from exc
             LOG.warning('Another migration runs at the same time, so this one '
                         'begins again: %s', exc)
+            # The server completes a statement whose client is dead.
+            time.sleep(migration_turn.PACE.beat)
 
 
 def _revision(connection: sa.Connection) -> str | None:

@@ -43,6 +43,8 @@ _KEEPALIVE = (10, 3, 5)
 MORE = 5
 #: How long a connection of the clock may be unused, in seconds.
 _ABANDONED = 60
+#: The highest value that MariaDB takes for a limit, in seconds.
+_LONGEST = 31536000
 #: The error of MySQL for a setting that only MariaDB has.
 _NO_SUCH_SETTING = 1193
 
@@ -96,10 +98,12 @@ def with_limits(url: sa.URL, limits: Limits, parameters: str) -> sa.URL:
     # By then, a live server has answered, with a result or with an error.
     answer = limits.statement + MORE
     driver = f'{url.get_backend_name()}+{url.get_driver_name()}'
-    wanted: dict[str, int] = {}
+    wanted: dict[str, int | str] = {}
     if driver in _MYSQL_DRIVERS:
         wanted = {'connect_timeout': limits.connect, 'read_timeout': answer,
-                  'write_timeout': answer}
+                  'write_timeout': answer,
+                  # oslo.db sets "utf8", which has no emoji on MariaDB.
+                  'charset': 'utf8mb4'}
     elif driver in _POSTGRESQL_DRIVERS:
         idle, count, interval = _KEEPALIVE
         wanted = {'connect_timeout': limits.connect, 'keepalives': 1,
@@ -121,8 +125,12 @@ def limit_greeting(dialect: Any, record: Any, arguments: Any,
     """
     answer, greeting = (parameters.get(name) for name in (
         'read_timeout', 'connect_timeout'))
-    made = dialect.connect(*arguments, **{
-        **parameters, 'read_timeout': min(answer, greeting)})
+    try:
+        made = dialect.connect(*arguments, **{
+            **parameters, 'read_timeout': min(answer, greeting)})
+    except (TypeError, AttributeError) as exc:
+        raise sa.exc.ArgumentError(
+            f'PyMySQL does not take a parameter of the URL: {exc}') from exc
     made._read_timeout = answer
     return made
 
@@ -166,7 +174,8 @@ def set_mariadb(connection: Any, wanted: Mapping[str, float]) -> None:
     with connection.cursor() as cursor:
         try:
             cursor.execute('SET SESSION ' + ', '.join(
-                f'{name} = {value}' for name, value in wanted.items()))
+                f'{name} = {min(value, _LONGEST)}'
+                for name, value in wanted.items()))
         except Exception as exc:
             if not driver_errors.has(exc, (_NO_SUCH_SETTING,)):
                 raise
@@ -218,7 +227,7 @@ def limit_transaction(limits: Limits) -> str:
     wanted = {
         'lock_timeout': limits.lock, 'statement_timeout': limits.statement,
         'idle_in_transaction_session_timeout': limits.idle}
-    return '; '.join(f'SET LOCAL {name} = {value * 1000}'
+    return '; '.join(f'SET LOCAL {name} = {min(value * 1000, 2 ** 31 - 1)}'
                      for name, value in wanted.items())
 
 

@@ -131,14 +131,17 @@ def _not_promised(engine: Engine, marked: Collection[mirrored_node.Node]
 
 def _traces(node: mirrored_node.Node) -> list[Trace]:
     found = []
+    occupied = node_condition.occupied(node)
     if node.lessee:
+        keep = ('has to keep its instance, leave it' if occupied
+                else 'had a lease, make it again for this node')
         found.append(Trace(
             Kind.LESSEE, node.uuid,
             f'The lessee in Ironic is project {node.lessee}, and no lease has '
             'the node.',
-            'If the project had a lease, make it again for this node; else '
-            f'run "baremetal node unset {node.uuid} --lessee".'))
-    if node_condition.occupied(node):
+            f'If the project {keep}; else run "baremetal node unset '
+            f'{node.uuid} --lessee".'))
+    if occupied:
         # A deploy without Nova may name no instance.
         seen = (f'has the instance {node.instance_uuid}' if node.instance_uuid
                 else node_condition.in_state(node))
@@ -146,6 +149,7 @@ def _traces(node: mirrored_node.Node) -> list[Trace]:
             Kind.INSTANCE, node.uuid,
             f'It {seen} in Ironic, and neither a lease nor a reservation has '
             'the node.',
-            'If a project had a lease, make it again for this node; else '
+            'Nobody is promised the node before it is undeployed, and no '
+            'lease can have it. If its user has to keep it, leave it; else '
             f'run "baremetal node undeploy {node.uuid}".'))
     return found

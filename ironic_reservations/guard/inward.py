@@ -166,7 +166,10 @@ def read_body(environ: wsgi.Environ, limit: int) -> bytes:
             raise errors.TooLarge(
                 f'The body has {size} bytes; at most {limit} are allowed '
                 'here. Send a smaller one.')
-        body = environ['wsgi.input'].read(size) if size else b''
+        try:
+            body = environ['wsgi.input'].read(size) if size else b''
+        except OSError:  # Of the server: the client is silent, or gone.
+            body = b''
         if len(body) != size:
             raise errors.Malformed(
                 f'The body ended after {len(body)} of {size} bytes.')

@@ -90,7 +90,10 @@ def _read(environ: wsgi.Environ, max_size: int) -> bytes:
     chunks = []
     while length:
         # A server may return less than requested.
-        chunk = environ['wsgi.input'].read(length)
+        try:
+            chunk = environ['wsgi.input'].read(length)
+        except OSError:  # Of the server: the client is silent, or gone.
+            chunk = b''
         if not chunk:
             raise errors.Malformed(
                 f'The body is {length} bytes shorter than its Content-Length '

@@ -52,7 +52,8 @@ _MOVABLE = 'leases that have not started'
 _HOW_TO_OPEN = (
     'No node is open to leases, so none can be granted. The operator opens '
     'nodes with "baremetal reservation host import", or all of them with '
-    '"hosts = all" in the section [leases] of ironic-reservations.conf.')
+    '"hosts = all" in the section [leases] of ironic-reservations.conf. If '
+    'that is set, no node of Ironic has been read yet.')
 
 
 def refusal(snapshot: snapshots.Snapshot, request: leases.LeaseRequest,

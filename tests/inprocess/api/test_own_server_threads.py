@@ -64,3 +64,11 @@ class TestServer(testtools.TestCase):
             while not told.endswith(b'ok'):
                 told += there.recv(1000)
             self.assertIn(b'200 OK', told)
+
+    def test_request_with_two_lengths_is_refused(self) -> None:
+        """A proxy that takes the other one would see another request."""
+        there = self._connect()
+        there.sendall(b'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n'
+                      b'Content-Length: 0\r\n\r\nab')
+        with there.makefile('rb') as stream:
+            self.assertIn(b' 400 ', stream.readline())

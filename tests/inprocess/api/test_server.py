@@ -136,6 +136,12 @@ class TestOwnServer(ServerCase):
                 'The log cannot be written: ', f'--{option}',
                 '/nowhere/at/all')
 
+    def test_level_of_the_log_that_does_not_exist(self) -> None:
+        """It ended with a traceback of oslo.log."""
+        with self.conf.open('a') as file:
+            file.write('[DEFAULT]\ndefault_log_levels = loud\n')
+        self._assert_ends_with("Unknown level: ''. Check log_dir")
+
     def test_users_that_cannot_be_read(self) -> None:
         """The last line was "Invalid configuration file. %(error_msg)s"."""
         file = self.path / 'htpasswd'

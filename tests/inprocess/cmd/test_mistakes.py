@@ -21,6 +21,7 @@ import os
 import pathlib
 
 import fixtures
+import sqlalchemy as sa
 import testtools
 
 from ironic_reservations import clock
@@ -31,6 +32,7 @@ from ironic_reservations.db import connection
 from ironic_reservations.db import nodes
 from ironic_reservations.model import mirrored_node
 from tests.inprocess.api import world
+from tests.real import databases
 from tests.real import ironic
 from tools import free_ports
 
@@ -56,6 +58,14 @@ _IN_FILES: dict[str, tuple[str, int, str, str, str]] = {
     'a section that does not exist': (
         'Options in files', _WARNING, 'Is [guard] require meant?',
         '[guards]\nrequire = always', ''),
+    'a parameter that the driver does not have': (
+        'Database schema', _FAILURE, "unexpected keyword argument 'socket'",
+        '[database]\nconnection = mysql+pymysql://u@127.0.0.1/x?socket=/run',
+        ''),
+    'a character set that the driver does not have': (
+        'Database schema', _FAILURE, 'does not take a parameter of the URL',
+        '[database]\nconnection = mysql+pymysql://u@127.0.0.1/x?charset=utf',
+        ''),
     'a policy file in JSON': (
         'Policy file format', _FAILURE, 'is JSON',
         '[oslo_policy]\npolicy_file = {folder}/policy.json', ''),
@@ -190,6 +200,18 @@ class MistakesTest(InstalledTestCase):
         file.unlink()
         file.touch(0o600)
         self.found('Database schema', _FAILURE, 'dbsync upgrade')
+
+    def test_database_that_only_answers_queries(self) -> None:
+        """The address led to a replica, and each check succeeded."""
+        url = sa.make_url(self.useFixture(databases.Database(
+            'postgresql')).url)
+        section = '[database]\nconnection = '
+        self.write(section + url.render_as_string())
+        self.assertEqual(0, self.run_command(dbsync.main, 'upgrade')[0])
+        self.write(section + url.update_query_dict({
+            'options': '-c default_transaction_read_only=on'
+        }).render_as_string())
+        self.found('Database schema', _FAILURE, 'read-only transaction')
 
     def test_checks_create_no_database_file(self) -> None:
         """The file belonged to root, so that the service did not start."""

@@ -169,6 +169,18 @@ class TestDatabaseClock(testtools.TestCase):
         self.assertRaises(errors.DatabaseUnavailable, told)
         self.assertIsNone(told.answered(1, 300)[0])
 
+    def test_database_that_is_down_for_long_is_one_line_a_minute(self):
+        """Two lines a second were written."""
+        self.database.down = True
+        told = self.clock()
+        for _ in range(3):
+            self.assertRaises(errors.DatabaseUnavailable, told)
+            self.looked(told)
+            self.timer.ahead += 5
+        self.assertEqual(3, self.database.looks)
+        self.assertEqual(
+            1, self.log.output.count('does not return the time'))
+
     def test_database_clock_that_moves_is_logged_and_followed(self):
         told = self.clock()
         told()

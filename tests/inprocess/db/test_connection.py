@@ -69,8 +69,10 @@ class TestFailures(testtools.TestCase):
 
     def test_server_that_is_down_is_one_line(self):
         """Each request, and each loop, wrote a hundred lines."""
-        self.assertEqual(1, len(self.fail(
-            f'mysql+pymysql://u:s3cret@127.0.0.1:{free_ports.free_port()}/x')))
+        url = (f'mysql+pymysql://u:s3cret@127.0.0.1:{free_ports.free_port()}'
+               '/x')
+        for _ in range(2):
+            self.assertEqual(1, len(self.fail(url)))
         self.assertIn("Can't connect", self.log.output)
         self.assertNotIn('Traceback', self.log.output)
         self.assertNotIn('s3cret', self.log.output)

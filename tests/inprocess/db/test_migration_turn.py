@@ -178,3 +178,19 @@ class TestTurnOnMysql(testtools.TestCase):
         migrate.upgrade(self.database)
         self.assertEqual(1, len(overtaken))
         self.assertEqual(migrate.head(), migrate.version(self.database))
+
+    def test_statement_of_a_dead_migration_has_time_to_end(self) -> None:
+        """All five attempts failed within the second that it took."""
+        pauses: list[float] = []
+
+        def run_once(*args: Any) -> None:
+            if len(pauses) < 4:
+                raise migration_turn.Overtaken('1684, concurrent DDL')
+
+        migrate.upgrade(self.database)
+        for name, patch in (('_run_once', run_once),
+                            ('time.sleep', pauses.append)):
+            self.useFixture(fixtures.MonkeyPatch(
+                f'ironic_reservations.db.migrate.{name}', patch))
+        migrate.upgrade(self.database)
+        self.assertEqual(4 * [_QUICK.beat], pauses)

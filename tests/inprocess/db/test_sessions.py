@@ -17,6 +17,7 @@ import sqlalchemy as sa
 import testtools
 
 from ironic_reservations import errors
+from ironic_reservations.conf import times
 from ironic_reservations.db import connection
 from ironic_reservations.db import sessions
 from tests import world
@@ -69,7 +70,7 @@ class TestUrl(testtools.TestCase):
         for driver in ('pymysql', 'mysqldb'):
             self.assertEqual(
                 {'connect_timeout': '6', 'read_timeout': '25',
-                 'write_timeout': '25'}, self.query(f'mysql+{driver}://h/d'))
+                 'write_timeout': '25', 'charset': 'utf8mb4'}, self.query(f'mysql+{driver}://h/d'))
         told = self.query('postgresql+psycopg2://h/d')
         self.assertEqual('6', told['connect_timeout'])
         self.assertEqual('10000', told['tcp_user_timeout'])
@@ -80,9 +81,9 @@ class TestUrl(testtools.TestCase):
             self.assertEqual({}, self.query(url))
 
     def test_what_the_operator_says_goes_first(self):
-        url = 'mysql+pymysql://h/d?read_timeout=99&charset=utf8mb4'
+        url = 'mysql+pymysql://h/d?read_timeout=99&charset=utf8mb3'
         told = self.query(url, 'write_timeout=98')
-        self.assertEqual({'charset': 'utf8mb4', 'read_timeout': '99',
+        self.assertEqual({'charset': 'utf8mb3', 'read_timeout': '99',
                           'connect_timeout': '6'}, told)
 
 
@@ -125,11 +126,11 @@ class TestMySQL(testtools.TestCase):
 class TestServers(testtools.TestCase):
     """The servers take what they are told."""
 
-    def shown(self, kind, query):
+    def shown(self, kind, query, **options):
         conf = world.configured(
-            self.useFixture(databases.Database(kind)).url,
-            database__lock_timeout=3, database__statement_timeout=20,
-            database__idle_in_transaction_timeout=4)
+            self.useFixture(databases.Database(kind)).url, **{
+                'database__lock_timeout': 3, 'database__statement_timeout': 20,
+                'database__idle_in_transaction_timeout': 4, **options})
         database = connection.Database(conf)
         self.addCleanup(database.close)
         with database.read() as opened:
@@ -153,3 +154,11 @@ class TestServers(testtools.TestCase):
                 "('lock_timeout', 'statement_timeout', 'tcp_user_timeout', "
                 "'idle_in_transaction_session_timeout', "
                 "'tcp_keepalives_idle') ORDER BY name"))
+
+    def test_limit_of_a_century_is_the_longest_of_the_server(self):
+        """Each connection failed: the server took no such value."""
+        for kind, query, longest in (
+                ('mysql', 'SELECT @@max_statement_time', 31536000),
+                ('postgresql', 'SHOW statement_timeout', '2147483647ms')):
+            self.assertEqual([(longest,)], self.shown(
+                kind, query, database__statement_timeout=times.CENTURY))

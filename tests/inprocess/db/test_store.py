@@ -72,6 +72,14 @@ class TestStore(world.TestCase):
     def test_rows_are_read_as_they_were_written(self) -> None:
         self.assertEqual([_READER, _MEMBER], self.read())
 
+    def test_character_of_four_bytes_is_stored(self) -> None:
+        """MariaDB refused it, and the answer was that it did not answer."""
+        smile = dataclasses.replace(_READER, digest='c', owner='c',
+                                    user='ann \U0001f600')
+        with self.database.write() as connection:
+            _TOKEN.insert(connection, [smile], project_id='')
+        self.assertIn(smile, self.read())
+
     def test_fields_without_a_column_are_given_with_the_row(self) -> None:
         with self.database.read() as connection:
             rows = connection.execute(sa.select(

@@ -60,8 +60,22 @@ class TestLostPromises(timelines.TestCase):
             self.world.ironic.deploy(node, world.new_uuid())
             self.assertEqual([], self.found())
         self.assertEqual([(_INSTANCE, node), (_LESSEE, node)], self.found())
+
+    def test_remedies_can_be_followed(self):
+        """A lease was to be made again for a node that was deployed."""
+        self.leasing.hosts(1)
+        with gone_back.undone(self.engine.database):
+            node = self.started()
+        self.world.ironic.deploy(node, world.new_uuid())
+        self.world.refresh()
         for each in lost_promises.find(self.engine):
-            self.assertIn('make it again', each.remedy)
+            self.assertIn('leave it; else', each.remedy)
+        self.assertRaises(errors.LeaseRefused, self.started)
+        self.world.ironic.free(node)
+        self.world.refresh()
+        only, = lost_promises.find(self.engine)
+        self.assertIn('make it again', only.remedy)
+        self.started()
 
     def test_reservation_that_is_gone(self):
         (node,) = self.leasing.hosts()

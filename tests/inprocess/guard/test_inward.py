@@ -13,10 +13,12 @@
 
 import io
 import json
+from unittest import mock
 
 import testtools
 
 from ironic_reservations import errors
+from ironic_reservations.api.middleware import body
 from ironic_reservations.guard import identity
 from ironic_reservations.guard import inward
 
@@ -37,7 +39,7 @@ class BodyTestCase(testtools.TestCase):
             'wsgi.input_terminated': True}))
 
     def test_bodies_that_are_refused(self):
-        for error, body, environ in (
+        for error, sent, environ in (
                 (errors.TooLarge, b'', {'CONTENT_LENGTH': '11'}),
                 (errors.Malformed, b'ab', {'CONTENT_LENGTH': '3'}),
                 (errors.Malformed, b'ab', {'CONTENT_LENGTH': '+2'}),
@@ -51,7 +53,14 @@ class BodyTestCase(testtools.TestCase):
                     'CONTENT_LENGTH': '2'}),
                 (errors.LengthRequired, b'ab', {
                     'wsgi.input_terminated': True})):
-            self.assertRaises(error, self._read, body, **environ)
+            self.assertRaises(error, self._read, sent, **environ)
+
+    def test_body_that_the_server_gives_up_is_an_error_of_the_client(self):
+        """uwsgi and cheroot raise OSError; the answer was 500."""
+        reads = mock.Mock(**{'read.side_effect': TimeoutError})
+        for read in (inward.read_body, body._read):
+            self.assertRaises(errors.Malformed, read, {
+                'CONTENT_LENGTH': '3', 'wsgi.input': reads}, 10)
 
 
 class RebuiltTestCase(testtools.TestCase):

@@ -168,6 +168,13 @@ class InvalidTest(configured.EnvironmentTestCase):
             {'[api] port', '[api] threads', '[database] connection'},
             {line.partition(' (')[0] for line in lines})
 
+    def test_float_that_is_no_number_is_refused(self):
+        """Every clock was within a limit of "nan"."""
+        self.assertEqual(
+            f'[database] max_clock_skew ({self.file}, line 2) is not valid: '
+            'it is not a number',
+            self.refused('[database]\nmax_clock_skew = nan\n'))
+
     def test_former_name_is_found_as_well(self):
         self.assertIn(f'[guard] in_flight_timeout ({self.file}, line 2)',
                       self.refused('[guard]\npassage_timeout = ever\n'))
@@ -194,6 +201,12 @@ class InvalidTest(configured.EnvironmentTestCase):
         self.load('[database]\nconnection = mysql+pymysql://u:%40@host/x'
                   '?ssl_ca=/etc/ca@home.pem\n')
         self.load('[database]\nconnection = sqlite:////a@b/c@d.sqlite\n')
+
+    def test_url_without_a_database_is_refused(self):
+        """The commands ended with an AssertionError."""
+        for end in ('', '/', '/?charset=utf8mb4'):
+            self.assertIn('is not valid: it names no database', self.refused(
+                f'[database]\nconnection = mysql+pymysql://u@host{end}\n'))
 
     def test_database_of_another_kind_is_refused(self):
         """SQLAlchemy had no plugin, or pip was to install a driver."""
