@@ -107,7 +107,8 @@ def _of_nodes(now: datetime.datetime) -> dict[str, Query]:
         'shares': lambda c: reserved_instances.read_shares(
             c, now, ['virtual:instance', 'flavor:instance']),
         'bookings': bookings.read_with_wants,
-        'void reservations': lambda c: reservations.read_void(c, now, 1000),
+        'void reservations': lambda c: reservations.read_expired(
+            c, now, 1000, False),
         'live reservations': lambda c: reservations.count_live(c, now),
         'nodes that are taken': lambda c: reservations.read_live_node_uuids(
             c, now),

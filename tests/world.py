@@ -54,6 +54,7 @@ from ironic_reservations.engine import earlier
 from ironic_reservations.engine import lost_requests
 from ironic_reservations.engine import mirror
 from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import conductors
 from ironic_reservations.engine.in_flight import uncertain
 from ironic_reservations.engine.reservations import reserve
 from ironic_reservations.model import handovers
@@ -520,7 +521,7 @@ class World(fixtures.Fixture):
         self.clock.advance(self.conf.guard.in_flight_timeout
                            + self.conf.guard.rpc_timeout)
         looks.settle_overdue()
-        self.clock.advance(uncertain.BETWEEN_CHECKS)
+        self.clock.advance(conductors.BETWEEN_CHECKS)
         looks.settle_overdue()
 
     def before_next_write(self, action: Callable[[], None]) -> None:

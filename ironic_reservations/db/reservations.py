@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Sequence
-import dataclasses
 import datetime
 import functools
 from typing import Any
@@ -166,21 +165,14 @@ def delete_void(connection: sa.Connection,
         sa.not_(conditions.live(now)))).rowcount
 
 
-def read_void(connection: sa.Connection, now: datetime.datetime,
-              limit: int) -> list[node_reservation.Reservation]:
-    """Return rows that are void, the oldest first."""
-    return _read_expired(connection, now, limit, acted=False)
+def read_expired(connection: sa.Connection, now: datetime.datetime,
+                 limit: int, acted: bool
+                 ) -> list[node_reservation.Reservation]:
+    """Return expired unused reservations, the oldest first.
 
-
-def read_to_put_back(connection: sa.Connection, now: datetime.datetime,
-                     limit: int) -> list[node_reservation.Reservation]:
-    """Return expired unused reservations whose holders acted on the nodes."""
-    return _read_expired(connection, now, limit, acted=True)
-
-
-def _read_expired(connection: sa.Connection, now: datetime.datetime,
-                  limit: int, acted: bool
-                  ) -> list[node_reservation.Reservation]:
+    :param acted: whether their holders have acted on the nodes, which then
+        have to be put back; the rows of the others are void.
+    """
     # SELECT ... WHERE state = 'reserved' AND expires_at <= ? AND acted = ?
     #   ORDER BY expires_at LIMIT ?
     return RESERVATION.all(connection.execute(
@@ -248,19 +240,6 @@ def write(connection: sa.Connection, pairs: Sequence[Pair],
 
 # The uuid is not enough, since clients choose it and may reuse it.
 _UPDATE_LIVE = RESERVATION.updating.where(conditions.live(conditions.NOW))
-
-
-def update_acted(connection: sa.Connection,
-                 reservation: node_reservation.Reservation,
-                 now: datetime.datetime) -> None:
-    """Write that the holder of a live reservation acts on its node.
-
-    :param reservation: as it was read.
-    :raises Conflict: the reservation has changed since, or is not live any
-        more.
-    """
-    update(connection, reservation,
-           dataclasses.replace(reservation, acted=True), now)
 
 
 def read_starting(connection: sa.Connection) -> frozenset[str]:

@@ -45,7 +45,8 @@ def sweep(engine: Engine) -> int:
     def plan() -> change.Planned[list[node_reservation.Reservation]]:
         now = engine.clock()
         with engine.database.read() as connection:
-            void = db_reservations.read_void(connection, now, _BATCH)
+            void = db_reservations.read_expired(connection, now, _BATCH,
+                                                acted=False)
         return change.Planned(void, change.Change(
             now, writes=[*map(change.expired, void)]) if void else None)
     void = change.carry_out(engine, plan)
@@ -61,8 +62,8 @@ def sweep(engine: Engine) -> int:
 def _put_back(engine: Engine) -> None:
     """End expired reservations whose nodes have to be put back."""
     with engine.database.read() as connection:
-        over = db_reservations.read_to_put_back(connection, engine.clock(),
-                                                _BATCH)
+        over = db_reservations.read_expired(connection, engine.clock(),
+                                            _BATCH, acted=True)
     for reservation in over:
         if release.end_over(engine, reservation):
             _log(reservation)

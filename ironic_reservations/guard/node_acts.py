@@ -58,13 +58,11 @@ class Act(enum.StrEnum):
     INSPECT = 'inspect'
     ABORT = 'abort'
     VOLUME = 'volume'
+    #: Known to the holder's account, but not protected: the owner of a node
+    #: may change its ports, for any holder.
     PORT = 'port'
 
 
-#: Acts that are known to the holder's account, but not protected: the owner of
-#: a node may change its ports, for any holder.
-_NOT_PROTECTED = frozenset((Act.PORT,))
-ALL = frozenset(Act) - _NOT_PROTECTED
 #: Acts that take a node from its holder.  The node is kept from everybody
 #: while Ironic carries them out.
 TAKES_AWAY = frozenset((Act.MAINTENANCE, Act.RETIRED, Act.DELETE))

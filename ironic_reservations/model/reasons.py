@@ -44,18 +44,12 @@ NOT_IN_PLACEMENT = 'not_in_placement'
 #: The reasons that come from Placement.
 OF_PLACEMENT = (HELD_ELSEWHERE, CLOSED_IN_PLACEMENT, NOT_IN_PLACEMENT)
 
-ALL = (NODE_NOT_FOUND, WRONG_STATE, INSTANCE_BOUND, MAINTENANCE, RETIRED,
-       PART_OF_NODE, RESERVED, LEASED, PROMISED, RESERVATION_REQUIRED, BUSY,
-       NOT_RESERVABLE, POWER_UNKNOWN,
-       RESOURCE_CLASS_MISMATCH, TRAIT_MISSING, TRAIT_FORBIDDEN,
-       *OF_PLACEMENT)
-
 
 @dataclasses.dataclass(frozen=True)
 class Reason:
     """The reason why one node was skipped.
 
-    :ivar code: one of :data:`ALL`.
+    :ivar code: one of the codes above.
     :ivar text: the rest of a sentence that begins with the node's uuid.
     :ivar until: the time at which the reason ceases to apply, if known.
     :ivar since: the time at which the reason begins to apply, if it is later.

@@ -118,17 +118,14 @@ class Work(Budget):
     """
 
     def __init__(self, units: int = REQUEST,
-                 becomes_hard: Callable[[], None] = lambda: None,
-                 kept: int | None = None) -> None:
+                 becomes_hard: Callable[[], None] = lambda: None) -> None:
         """Bound the plans of a request.
 
         :param becomes_hard: called once the work is more than an ordinary
             request causes; its exceptions end the plan.
-        :param kept: the units that are kept for offers; ``None``: the usual
-            part of all units.
         """
         super().__init__(units)
-        self._kept = units * OFFERS // REQUEST if kept is None else kept
+        self._kept = units * OFFERS // REQUEST
         self._becomes_hard = becomes_hard
         self._is_hard = False
         self._locked = 0

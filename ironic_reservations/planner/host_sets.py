@@ -54,10 +54,6 @@ class HostSet:
         numbers = self._numbers
         return mask(numbers[uuid] for uuid in uuids if uuid in numbers)
 
-    def names(self, numbers: Iterable[int]) -> tuple[str, ...]:
-        """Return the uuids of nodes."""
-        return tuple(self.uuids[number] for number in numbers)
-
 
 def everything(count: int) -> int:
     """Return the set of the first ``count`` nodes."""

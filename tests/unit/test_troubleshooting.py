@@ -72,13 +72,10 @@ class TroubleshootingTest(testtools.TestCase):
 
     def test_each_reason_has_a_row_and_each_row_a_reason(self):
         """In the table of reasons."""
-        self.assertEqual(sorted(reasons.ALL), sorted(first_cells(self.page)))
-
-    def test_all_lists_every_reason(self):
-        """A reason that is missing in the list fails here."""
-        constants = {value for name, value in vars(reasons).items()
-                     if name.isupper() and isinstance(value, str)}
-        self.assertEqual(constants, set(reasons.ALL))
+        self.assertEqual(sorted(
+            value for name, value in vars(reasons).items()
+            if name.isupper() and isinstance(value, str)),
+            sorted(first_cells(self.page)))
 
     def test_each_end_has_a_row(self):
         """In the page about notifications."""

@@ -131,7 +131,9 @@ def write(engine: Engine, node_uuid: str, acts: Collection[str],
             # NOTE: neither ends any more as if nothing had happened.
             if reserved is not None:
                 if not reserved.acted:
-                    db_reservations.update_acted(connection, reserved, now)
+                    db_reservations.update(
+                        connection, reserved, dataclasses.replace(
+                            reserved, acted=True), now)
             elif booking is not None and not booking.begun:
                 db_bookings.update_state(connection, [booking],
                                          leases.BookingState.BOUND, now)

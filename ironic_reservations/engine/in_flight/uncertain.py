@@ -40,7 +40,6 @@ from ironic_reservations.model import mirrored_node
 
 LOG = log.getLogger(__name__)
 
-BETWEEN_CHECKS = conductors.BETWEEN_CHECKS
 #: How many requests are read at once. A lost history leaves one for each node.
 _PAGE = 1000
 #: How many nodes in a row Ironic may fail to show: each may take a whole

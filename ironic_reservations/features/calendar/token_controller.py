@@ -108,8 +108,7 @@ class FeedController(rest.Controller):
             self._enforcer.authorize(context, rule,
                                      {'project_id': holder.project_id})
         text = feed.written(
-            calendar_tokens.leases_of(self._engine, holder.project_id),
-            'Leases')
+            calendar_tokens.leases_of(self._engine, holder.project_id))
         return conditional.text(
             call.environ, hashlib.sha256(text).hexdigest()[:32], text,
             feed.CONTENT_TYPE)

@@ -57,12 +57,6 @@ class ReservationManager(resource.Collection[Reservation]):
 
     resource_class = Reservation
 
-    def __init__(self, client: ironic_client.Client,
-                 endpoint: str | None = None,
-                 version: str | None = None) -> None:
-        super().__init__(client, endpoint, version)
-        self._ironic = client
-
     def create(self, instance_uuid: str,
                node_uuid: str | Iterable[str] | None = None, *,
                wait: float | None = None, key: str | None = None,

@@ -69,6 +69,7 @@ class Manager(Generic[_R]):
     def __init__(self, client: ironic_client.Client,
                  endpoint: str | None = None,
                  version: str | None = None) -> None:
+        self._ironic = client
         self._transport: transport.Transport = session.Ironic(
             client.http_client, endpoint, self.describes.of_leases, version)
 

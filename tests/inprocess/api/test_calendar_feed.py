@@ -108,7 +108,7 @@ class NoauthFeedTest(asking.AskingCase):
         lease = leases.Lease(
             'x', 'a\r\nEND:VEVENT\nb\x00\x1b[2Jc\u2028d\x85e\x0bf', now, now,
             leases.LeaseStatus.PENDING, now)
-        text = feed.written([lease], 'Leases')
+        text = feed.written([lease])
         event, = icalendar.Calendar.from_ical(text).walk('VEVENT')
         self.assertEqual('a  END:VEVENT b  [2Jc d e f', event['summary'])
         self.assertEqual(1, text.count(b'END:VEVENT\r\n'))

@@ -21,6 +21,7 @@ from unittest import mock
 
 from ironic_reservations import errors
 from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import conductors
 from ironic_reservations.engine.in_flight import listed
 from ironic_reservations.engine.in_flight import uncertain
 from tests import servers
@@ -55,7 +56,7 @@ class TestLostRequestsListed(timelines.TestCase):
         """Return the calls of one pass."""
         self.ironic.asked.clear()
         self.requests.settle_overdue()
-        self.world.clock.advance(uncertain.BETWEEN_CHECKS)
+        self.world.clock.advance(conductors.BETWEEN_CHECKS)
         return collections.Counter(self.ironic.asked)
 
     def kept(self):

@@ -21,6 +21,7 @@ from unittest import mock
 
 from ironic_reservations import errors
 from ironic_reservations.engine.in_flight import admission
+from ironic_reservations.engine.in_flight import conductors
 from ironic_reservations.engine.in_flight import uncertain
 from tests import world
 
@@ -46,7 +47,7 @@ class TestDeadConductor(world.TestCase):
         """Return whose requests are not known of after two looks."""
         for _ in range(2):
             self.looks.settle_overdue()
-            self.world.clock.advance(uncertain.BETWEEN_CHECKS)
+            self.world.clock.advance(conductors.BETWEEN_CHECKS)
         return {row['node_uuid'] for row in self.world.in_flight()}
 
     def test_it_is_waited_for_once_in_a_look(self):
@@ -71,7 +72,7 @@ class TestDeadConductor(world.TestCase):
             self.ironic.asked.clear()
             self.looks.settle_overdue()
             self.assertEqual(2, self.ironic.asked.count('ask_conductor'))
-            self.world.clock.advance(uncertain.BETWEEN_CHECKS)
+            self.world.clock.advance(conductors.BETWEEN_CHECKS)
         self.assertEqual([], self.world.in_flight())
 
     def test_conductor_is_asked_again_for_a_later_request(self):
@@ -103,7 +104,7 @@ class TestDeadConductor(world.TestCase):
         for _ in range(2):
             self.assertRaises(errors.IronicUnavailable,
                               self.looks.settle_overdue)
-            self.world.clock.advance(uncertain.BETWEEN_CHECKS)
+            self.world.clock.advance(conductors.BETWEEN_CHECKS)
         self.assertEqual({*self.nodes[:4]}, {
             row['node_uuid'] for row in self.world.in_flight()})
 

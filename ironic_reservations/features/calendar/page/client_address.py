@@ -21,8 +21,6 @@ import re
 
 from ironic_reservations.api import wsgi
 
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-
 _KEY = 'ironic_reservations.client_address'
 _FOR = re.compile(r'(?:^|;)\s*for\s*=\s*"?([^";]+)', re.IGNORECASE)
 #: An address and the port of the client, which differs by connection.

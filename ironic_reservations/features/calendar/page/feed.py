@@ -29,7 +29,7 @@ _PRODUCT = '-//ironic-reservations//leases//EN'
 _REFRESH = datetime.timedelta(minutes=15)
 
 
-def written(found: Iterable[leases.Lease], name: str) -> bytes:
+def written(found: Iterable[leases.Lease]) -> bytes:
     """Return the calendar of leases.
 
     It contains no proof, and no time of writing, so it changes only if the
@@ -38,7 +38,7 @@ def written(found: Iterable[leases.Lease], name: str) -> bytes:
     calendar = icalendar.Calendar()
     calendar.add('prodid', _PRODUCT)
     calendar.add('version', '2.0')
-    calendar.add('x-wr-calname', name)
+    calendar.add('x-wr-calname', 'Leases')
     # icalendar before 7 writes a timedelta here as no duration.
     calendar.add('refresh-interval', icalendar.vDuration(_REFRESH),
                  parameters={'VALUE': 'DURATION'})

@@ -47,7 +47,6 @@ from ironic_reservations.model import leases
 LOG = log.getLogger(__name__)
 
 Difference = differences.Difference
-Kind = differences.Kind
 
 #: The reason for which a difference remains that is only of one moment.
 IN_WORK = 'Another process is changing it.'
