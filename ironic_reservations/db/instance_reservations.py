@@ -40,7 +40,8 @@ _ASKED = store.Rows(
     as_read=('id', 'reservation_id', 'vcpus', 'memory_mb', 'disk_gb',
              'amount'),
     changing=('vcpus', 'memory_mb', 'disk_gb', 'amount', 'affinity',
-              'flavor_id', 'source_flavor_id'))
+              'flavor_id', 'aggregate_id', 'server_group_id',
+              'source_flavor_id'))
 
 
 def labelled(prefix: str = '') -> tuple[sa.ColumnElement[Any], ...]:

@@ -302,6 +302,8 @@ instance_reservations = _table(
     sa.Column('affinity', sa.Boolean),
     # The private flavor of the reservation.
     sa.Column('flavor_id', sa.String(36)),
+    sa.Column('aggregate_id', sa.Integer),
+    sa.Column('server_group_id', sa.String(36)),
     # The flavor that was requested, and a copy of it, since it may be
     # changed or deleted while the lease lasts.
     sa.Column('source_flavor_id', sa.String(255)),

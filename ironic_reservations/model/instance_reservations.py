@@ -141,6 +141,7 @@ class InstanceReservation:
     :ivar id: the ``resource_id`` of the reservation.
     :ivar affinity: true: all on one host; false: all on different hosts.
     :ivar flavor_id: the private flavor of its instances.
+    :ivar aggregate_id: set by Blazar only, like ``server_group_id``.
     :ivar source_flavor_id: the requested flavor.
     :ivar request: the request of the flavor; ``None``: there are only the
         sizes.
@@ -155,6 +156,8 @@ class InstanceReservation:
     amount: int
     affinity: bool | None = None
     flavor_id: str | None = None
+    aggregate_id: int | None = None
+    server_group_id: str | None = None
     source_flavor_id: str | None = None
     request: flavors.Request | None = None
     flavor: flavors.Flavor | None = dataclasses.field(default=None,

@@ -199,8 +199,8 @@ def _instances(wanted: instance_reservations.InstanceReservation
         'affinity': wanted.affinity,
         # Blazar's clients expect these keys of resources in Nova.
         'flavor_id': wanted.flavor_id,
-        'aggregate_id': None,
-        'server_group_id': None,
+        'aggregate_id': wanted.aggregate_id,
+        'server_group_id': wanted.server_group_id,
     }
     if wanted.source_flavor_id is not None:
         shape['source_flavor_id'] = wanted.source_flavor_id

@@ -194,6 +194,8 @@ def _create_leases():
         sa.Column('amount', sa.Integer, nullable=False),
         sa.Column('affinity', sa.Boolean),
         sa.Column('flavor_id', sa.String(36)),
+        sa.Column('aggregate_id', sa.Integer),
+        sa.Column('server_group_id', sa.String(36)),
         sa.Column('source_flavor_id', sa.String(255)),
         sa.Column('request', sa.Text))
 
