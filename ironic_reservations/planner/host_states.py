@@ -227,8 +227,8 @@ def draw(host_state: HostState, number: int, now: datetime.datetime,
     if host_state.unfit:
         return [bookings.Booking(f'unfit/{number}', *ALWAYS, number,
                                  1 << number, False)]
-    drawn = _draw_rows(host_state, number, now, margin, eligible,
-                       {} if known is None else known)
+    drawn = draw_rows(host_state, number, now, margin, eligible,
+                      {} if known is None else known)
     held = host_state.reservation
     others: list[int] = []
     if held is not None and held.live(now):
@@ -262,10 +262,16 @@ def draw(host_state: HostState, number: int, now: datetime.datetime,
             host_state.promised, drawn, strict=False)] + others)
 
 
-def _draw_rows(host_state: HostState, number: int, now: datetime.datetime,
-               margin: int,
-               eligible: Callable[[requirements.Requirement], int],
-               known: DrawnRows) -> list[bookings.Booking]:
+def draw_rows(host_state: HostState, number: int, now: datetime.datetime,
+              margin: int,
+              eligible: Callable[[requirements.Requirement], int],
+              known: DrawnRows, make: Callable[..., bookings.Booking] | None
+              = None) -> list[bookings.Booking]:
+    """Return the bookings of the rows of a host, regardless of each other.
+
+    :param known: see :func:`draw`.
+    :param make: returns the booking of one row; ``None``: :func:`of_row`.
+    """
     instant = instants.instant(now)
     drawn: list[bookings.Booking] = []
     kept: DrawnRows = {}
@@ -288,7 +294,8 @@ def _draw_rows(host_state: HostState, number: int, now: datetime.datetime,
                 and there[2].eligible == suitable):
             made = there[2]
         else:
-            made = of_row(row, number, now, margin, suitable, instances)
+            made = (make or of_row)(row, number, now, margin, suitable,
+                                    instances)
             there = row, instances, made
         drawn.append(made)
         if not (begun and end <= instant):
@@ -325,9 +332,12 @@ def of_row(row: leases.NodeBooking, number: int, now: datetime.datetime,
     start, end = _span(row, instants.instant(now))
     if row.begun and row.ends_at <= now:
         margin = max(margin, late(now) - end)
-    made = bookings.Booking(name(row), start, end, number, eligible,
-                            _movable(row, now), margin)
-    return made if instances is None else seated(made, instances)
+    # Without replace(), since there may be thousands of instances on a host.
+    return bookings.Booking(
+        name(row), start, end, number, eligible, _movable(row, now), margin,
+        *(() if instances is None else (
+            instances.need.amounts, instances.reservation_id,
+            instances.affinity)))
 
 
 def seated(booking: bookings.Booking,

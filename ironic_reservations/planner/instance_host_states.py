@@ -52,11 +52,12 @@ def draw(here: host_states.HostState, number: int, now: datetime.datetime,
     """
     if not _is_shared(here):
         return host_states.draw(here, number, now, margin, eligible, known)
-    drawn = sorted((promise(row, here.instances[row.reservation_id],
-                            number, now, margin, eligible(wanted))
-                    for row, wanted in here.promised),
-                   key=operator.attrgetter('start', 'id'))
+    drawn = sorted(host_states.draw_rows(
+        here, number, now, margin, eligible, {} if known is None else known,
+        promise), key=operator.attrgetter('start', 'id'))
     out = displaced(_capacity(here), drawn)
+    if not out:
+        here.known[stranded] = _roomy_until(here)
     # If a share without room were movable, it would count as needing
     # another host, and wrongly prove that there is no room for others.
     return [dataclasses.replace(each, movable=False)
@@ -87,13 +88,18 @@ def stranded(here: host_states.HostState, now: datetime.datetime
                                 here.instances[row.reservation_id])
              for row, _ in here.promised]
     if shares.roomy(_capacity(here), there):
-        # An instance that has started keeps its share for longer if it is
-        # late.
-        here.known[stranded] = min(
-            (row.window[1] for row, _ in here.promised if row.begun),
-            default=bookings.FOREVER)
+        here.known[stranded] = _roomy_until(here)
         return []
     return excess(here, there)
+
+
+def _roomy_until(here: host_states.HostState) -> int:
+    """Return the instant until which shares that have room keep it.
+
+    An instance that has started keeps its share for longer if it is late.
+    """
+    return min((row.window[1] for row, _ in here.promised if row.begun),
+               default=bookings.FOREVER)
 
 
 def crowded(here: host_states.HostState, now: datetime.datetime
@@ -122,10 +128,10 @@ def excess(here: host_states.HostState, there: Sequence[bookings.Booking]
     return [each for each in here.promised if host_states.name(each[0]) in out]
 
 
-def promise(row: leases.NodeBooking,
-            wanted: instance_reservations.InstanceReservation, number: int,
-            now: datetime.datetime, margin: int,
-            eligible: int) -> bookings.Booking:
+def promise(row: leases.NodeBooking, number: int, now: datetime.datetime,
+            margin: int, eligible: int,
+            wanted: instance_reservations.InstanceReservation
+            ) -> bookings.Booking:
     """Return the booking of an instance on a compute host.
 
     :param number: the number of the host.

@@ -308,9 +308,14 @@ class Draft:
             return self.rows[node][first:last]
         if self.free(node, start, until):
             return ()
-        return tuple([each for each in self.rows[node]
-                      if each.start < until and (each.end > start or (
-                          each.amounts is None and each.until > start))])
+        # A booking that overlaps begins within or after the first period.
+        row, first = self.rows[node], self.starts[node][
+            bisect.bisect_right(self.untils[node], start)]
+        return tuple([each for each in row[
+            bisect.bisect_left(row, first, key=_start):
+            bisect.bisect_left(row, until, key=_start)]
+                      if each.end > start or (
+                          each.amounts is None and each.until > start)])
 
     def is_shared(self, node: int) -> bool:
         """Return whether a host is shared at any time."""

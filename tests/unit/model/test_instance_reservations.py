@@ -101,8 +101,8 @@ class TestDisplaced(testtools.TestCase):
 class TestRows(testtools.TestCase):
 
     def test_instance_is_what_its_row_says(self):
-        made = instance_host_states.promise(_row(1, 3), WANTED, 5, NOW, 9,
-                                            0b100001)
+        made = instance_host_states.promise(_row(1, 3), 5, NOW, 9,
+                                            0b100001, WANTED)
         self.assertEqual(bookings.Booking(
             'reservation/3', instants.instant(NOW + HOUR),
             instants.instant(NOW + 3 * HOUR), 5, 0b100001, True, 9,
@@ -112,11 +112,11 @@ class TestRows(testtools.TestCase):
     def test_what_has_begun_does_not_move(self):
         for row in (_row(-1, 3), _row(1, 3, leases.BookingState.BOUND)):
             self.assertFalse(instance_host_states.promise(
-                row, WANTED, 0, NOW, 0, 1).movable)
+                row, 0, NOW, 0, 1, WANTED).movable)
 
     def test_what_is_late_keeps_its_share(self):
         made = instance_host_states.promise(
-            _row(-3, -1, leases.BookingState.ENDING), WANTED, 0, NOW, 0, 1)
+            _row(-3, -1, leases.BookingState.ENDING), 0, NOW, 0, 1, WANTED)
         self.assertEqual(host_states.late(NOW), made.end)
         self.assertGreater(made.end, instants.instant(NOW))
 

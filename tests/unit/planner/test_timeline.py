@@ -48,6 +48,28 @@ class TestInstants(testtools.TestCase):
                           datetime.datetime(2026, 3, 1))
 
 
+class _Row(tuple[bookings.Booking, ...]):
+    """Does not let all of its bookings be examined."""
+
+    __slots__ = ()
+
+    def __iter__(self):
+        raise AssertionError('bookings at all times are examined')
+
+
+class TestBetween(testtools.TestCase):
+
+    def test_bookings_at_other_times_are_not_examined(self):
+        there = [bookings.Booking(str(at), at, at + 5, 0, 1,
+                                  amounts=(('VCPU', 1),))
+                 for at in range(0, 1000, 10) for _ in range(2)]
+        draft = timeline.Draft.of(timeline.Timeline.of([{'VCPU': 8}], there))
+        draft.rows[0] = _Row(draft.rows[0])
+        self.assertEqual(['500', '500', '510', '510'], [
+            each.id for each in draft.between(0, 504, 515)])
+        self.assertEqual((), draft.between(0, 505, 510))
+
+
 class TestFleet(testtools.TestCase):
 
     @hypothesis.given(st.sets(st.integers(0, 200)))
