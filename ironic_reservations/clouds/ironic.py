@@ -40,11 +40,8 @@ _CHANGED_PAGE = 50
 #: The fields of a node that are read.
 FIELDS = ('uuid', 'name', 'provision_state', 'instance_uuid', 'maintenance',
           'retired', 'resource_class', 'traits', 'owner', 'lessee',
-          'properties', 'extra', 'power_state', 'parent_node', 'health')
+          'properties', 'extra', 'power_state', 'parent_node')
 _FIELDS = ','.join(FIELDS)
-#: An Ironic that is pinned to a release before API version 1.109, during a
-#: rolling upgrade, refuses the last one.
-_NEWEST = (',health', '%2Chealth')
 VERSION_HEADER = 'X-OpenStack-Ironic-API-Version'
 _HEADERS = {VERSION_HEADER: 'latest', 'Accept': 'application/json'}
 _NODE = '/v1/nodes/'
@@ -134,7 +131,6 @@ class Ironic:
         self._transport = transport
         self._headers = {**_HEADERS, **(headers or {})}
         self._caller = bool(headers)
-        self._with_newest = True
 
     @classmethod
     def over_http(cls, conf: cfg.ConfigOpts) -> Ironic:
@@ -142,15 +138,7 @@ class Ironic:
         return cls(_Http(conf))
 
     def _get(self, path: str) -> tuple[int, Any]:
-        older = path
-        for each in _NEWEST:
-            older = older.replace(each, '')
-        if not self._with_newest:
-            path = older
         status, body = self._transport.send('GET', path, self._headers)
-        if status == 406 and path != older:
-            status, body = self._transport.send('GET', older, self._headers)
-            self._with_newest = status == 406
         if (status == 200 and isinstance(body, dict)
                 or status == 400 and answers.is_ironics(body)
                 or status == 404 and answers.is_missing(path, body)):

@@ -173,7 +173,6 @@ def node_of(body: Mapping[str, Any]) -> mirrored_node.Node:
         powered=documents.optional(body, 'power_state', str) is not None,
         parent_node=documents.optional(body, 'parent_node', str) or None,
         enrolled_at=documents.optional(body, 'created_at', str),
-        health=documents.optional(body, 'health', str),
         properties=tuple((key, said) for key in _PROPERTIES
                          if (said := _text(properties.get(key))) is not None
                          and len(said) <= _LONGEST))

@@ -83,7 +83,6 @@ nodes = _table(
     sa.Column('maintenance', sa.Boolean, nullable=False),
     sa.Column('retired', sa.Boolean, nullable=False),
     sa.Column('reservable', sa.Boolean, nullable=False),
-    sa.Column('health', sa.String(32)),
     # The node whose power it shares.
     sa.Column('parent_node', sa.String(36)),
     sa.Column('owner', sa.String(255)),

@@ -63,7 +63,7 @@ class Need:
         """
         if self.request is not None:
             return inventories.suits(self.request, there, traits)
-        return inventories.misfit(there, self.amounts) is None
+        return inventories.has_room(there, self.amounts)
 
 
 @dataclasses.dataclass(frozen=True)

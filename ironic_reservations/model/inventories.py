@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import dataclasses
-import enum
 
 from ironic_reservations.model import flavors
 
@@ -57,30 +56,6 @@ class Inventory:
 
 
 Inventories = Mapping[str, Inventory]
-
-
-class Lack(enum.StrEnum):
-    """The reason why a host can never have an instance of a size."""
-
-    MISSING = 'class_missing'
-    CAPACITY = 'capacity'
-    MIN_UNIT = 'min_unit'
-    MAX_UNIT = 'max_unit'
-    STEP_SIZE = 'step_size'
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Misfit:
-    """The reason why a host can never have an instance.
-
-    :ivar limit: the host's capacity, minimum, maximum or step size; ``None``
-        if it lacks the class.
-    """
-
-    resource_class: str
-    lack: Lack
-    wanted: int
-    limit: int | None = None
 
 
 def amounts(wanted: Mapping[str, int]) -> Amounts:
@@ -124,20 +99,12 @@ def of_request(request: flavors.Request) -> Amounts:
     return amounts(request.totals())
 
 
-def misfit(inventories: Inventories, wanted: Amounts) -> Misfit | None:
-    """Return why an empty host has no room for an instance, or ``None``."""
-    for name, amount in wanted:
-        here = inventories.get(name)
-        if here is None:
-            return Misfit(name, Lack.MISSING, amount)
-        for wrong, lack, limit in (
-                (amount < here.min_unit, Lack.MIN_UNIT, here.min_unit),
-                (amount > here.max_unit, Lack.MAX_UNIT, here.max_unit),
-                (amount % here.step_size, Lack.STEP_SIZE, here.step_size),
-                (amount > here.capacity, Lack.CAPACITY, here.capacity)):
-            if wrong:
-                return Misfit(name, lack, amount, limit)
-    return None
+def has_room(inventories: Inventories, wanted: Amounts) -> bool:
+    """Return whether an empty host has room for an instance."""
+    return all(
+        (here := inventories.get(name)) is not None
+        and here.min_unit <= amount <= min(here.max_unit, here.capacity)
+        and amount % here.step_size == 0 for name, amount in wanted)
 
 
 def suits(request: flavors.Request, inventories: Inventories,
@@ -145,21 +112,10 @@ def suits(request: flavors.Request, inventories: Inventories,
     """Return whether an empty host is suitable for an instance of a flavor."""
     return all(
         group.required <= traits and not group.forbidden & traits
-        and misfit(inventories, group.resources) is None
-        for group in request.groups) and misfit_of_all(
-            inventories, request) is None
-
-
-def misfit_of_all(inventories: Inventories,
-                  request: flavors.Request) -> Misfit | None:
-    """Return the first class of which a host has too little for all groups."""
-    for name, amount in sorted(request.totals().items()):
-        here = inventories.get(name)
-        if here is None:
-            return Misfit(name, Lack.MISSING, amount)
-        if amount > here.capacity:
-            return Misfit(name, Lack.CAPACITY, amount, here.capacity)
-    return None
+        and has_room(inventories, group.resources)
+        for group in request.groups) and all(
+            amount <= inventories[name].capacity
+            for name, amount in request.totals().items())
 
 
 def capacities(inventories: Inventories) -> dict[str, int]:

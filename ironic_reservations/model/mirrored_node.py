@@ -28,9 +28,6 @@ class Node:
     :ivar generation: increases with each change of the node's bookings; a
         commit names the generation that was read.
     :ivar reservable: whether the operator allows reservations.
-    :ivar health: the health of the hardware, as Ironic names it; ``None`` if
-        it is unknown, or Ironic's API is older than 1.109. No decision depends
-        on it.
     :ivar properties: the sizes in Ironic, as pairs of a name and a value.
     :ivar powered: whether Ironic knows the power state, if that was read; it
         is not mirrored.
@@ -58,7 +55,6 @@ class Node:
     inventories: tuple[tuple[str, inventories.Inventory], ...] | None = None
     powered: bool | None = dataclasses.field(default=None, compare=False)
     enrolled_at: str | None = None
-    health: str | None = None
     parent_node: str | None = None
 
     @property

@@ -121,20 +121,6 @@ class TestIronic(testtools.TestCase):
     def test_node_that_is_not_there_is_none(self):
         self.assertIsNone(self._client().node('aa'))
 
-    def test_ironic_that_is_pinned_to_an_older_release_shows_no_health(self):
-        """It refuses the field once, and is not asked for it again."""
-        client, paths = self._client({'health': 'OK'}), []
-        answer = self.nodes.answer
-
-        def pinned(path, headers):
-            paths.append('health' in path)
-            return (406, None) if 'health' in path else answer(path, headers)
-        self.assertEqual('OK', client.node('aa').health)
-        self.nodes.answer = pinned
-        for _ in range(2):
-            self.assertEqual(['aa'], [each.uuid for each in client.nodes()])
-        self.assertEqual([True, False, False], paths)
-
     def test_name_that_needs_quoting_is_one_name(self):
         client = self._client({'name': 'a b?c'})
         self.assertEqual('aa', client.node('a b?c').uuid)

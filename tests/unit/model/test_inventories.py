@@ -26,7 +26,6 @@ from ironic_reservations.model import mirrored_node
 HOST = {'VCPU': inventories.Inventory(8, 2, 2.0, 1, 4),
         'MEMORY_MB': inventories.Inventory(4096, 0, 1.5, 512, 4096, 512),
         'DISK_GB': inventories.Inventory(100)}
-Lack = inventories.Lack
 
 
 def _request(**extra_specs):
@@ -58,28 +57,22 @@ class TestCapacity(testtools.TestCase):
             >= used + wanted)
 
 
-class TestMisfit(testtools.TestCase):
+class TestRoom(testtools.TestCase):
 
-    def test_what_fits_an_empty_host_is_no_misfit(self):
-        self.assertIsNone(inventories.misfit(
+    def test_empty_host_has_room_up_to_its_limits(self):
+        self.assertIs(True, inventories.has_room(
             HOST, inventories.of_sizes(4, 4096, 100)))
 
-    def test_each_way_not_to_fit_is_told(self):
-        for size, expected in (
-                ((5, 512, 1), ('VCPU', Lack.MAX_UNIT, 5, 4)),
-                ((1, 256, 1), ('MEMORY_MB', Lack.MIN_UNIT, 256, 512)),
-                ((1, 600, 1), ('MEMORY_MB', Lack.STEP_SIZE, 600, 512)),
-                ((1, 512, 101), ('DISK_GB', Lack.CAPACITY, 101, 100))):
-            self.assertEqual(
-                inventories.Misfit(*expected),
-                inventories.misfit(HOST, inventories.of_sizes(*size)))
-        self.assertEqual(
-            inventories.Misfit('PCPU', Lack.MISSING, 1),
-            inventories.misfit(HOST, (('PCPU', 1),)))
+    def test_each_limit_counts_alone(self):
+        """More than a unit, less, no multiple, and more than there is."""
+        for size in (5, 512, 1), (1, 256, 1), (1, 600, 1), (1, 512, 101):
+            self.assertIs(False, inventories.has_room(
+                HOST, inventories.of_sizes(*size)), size)
+        self.assertIs(False, inventories.has_room(HOST, (('PCPU', 1),)))
 
     def test_class_of_which_none_is_needed_may_be_missing(self):
         diskless = {name: HOST[name] for name in ('VCPU', 'MEMORY_MB')}
-        self.assertIsNone(inventories.misfit(
+        self.assertIs(True, inventories.has_room(
             diskless, inventories.of_sizes(1, 512, 0)))
 
     def test_instance_that_needs_nothing_is_refused(self):
@@ -97,10 +90,10 @@ class TestNodes(testtools.TestCase):
         self.assertEqual({'VCPU': 16, 'MEMORY_MB': 65536, 'DISK_GB': 1000,
                           'CUSTOM_BAREMETAL_GOLD': 1},
                          inventories.capacities(there))
-        self.assertIsNone(inventories.misfit(
+        self.assertIs(True, inventories.has_room(
             there, inventories.of_sizes(16, 65536, 1000)))
-        self.assertEqual(Lack.CAPACITY, inventories.misfit(
-            there, inventories.of_sizes(17, 1, 1)).lack)
+        self.assertIs(False, inventories.has_room(
+            there, inventories.of_sizes(17, 1, 1)))
 
     def test_size_that_ironic_does_not_know_is_no_size(self):
         for value in ('', 'None', '-4', '4.5', '\u0664'):

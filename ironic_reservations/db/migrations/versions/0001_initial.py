@@ -58,7 +58,6 @@ def _create_nodes():
         sa.Column('maintenance', sa.Boolean, nullable=False),
         sa.Column('retired', sa.Boolean, nullable=False),
         sa.Column('reservable', sa.Boolean, nullable=False),
-        sa.Column('health', sa.String(32)),
         sa.Column('parent_node', sa.String(36)),
         sa.Column('owner', sa.String(255)),
         sa.Column('lessee', sa.String(255)),
