@@ -139,8 +139,8 @@ def _traces(node: mirrored_node.Node) -> list[Trace]:
             Kind.LESSEE, node.uuid,
             f'The lessee in Ironic is project {node.lessee}, and no lease has '
             'the node.',
-            f'If the project {keep}; else run "baremetal node unset '
-            f'{node.uuid} --lessee".'))
+            f'If the project {keep}; else '
+            f'run "baremetal node unset {node.uuid} --lessee".'))
     if occupied:
         # A deploy without Nova may name no instance.
         seen = (f'has the instance {node.instance_uuid}' if node.instance_uuid
