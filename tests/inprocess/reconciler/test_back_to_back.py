@@ -21,7 +21,7 @@ from ironic_reservations.clouds import ironic
 from ironic_reservations.db import handovers as db_handovers
 from ironic_reservations.db import tables
 from ironic_reservations.engine.in_flight import acted
-from ironic_reservations.engine.in_flight import uncertain
+from ironic_reservations.engine.in_flight import conductors
 from tests import servers
 from tests.inprocess.reconciler import leases
 
@@ -112,7 +112,7 @@ class TestBackToBack(leases.TestCase):
         acted.write(self.engine, self.node, ('power',), 6)
         self.at(4)
         # NOTE: then its conductor is asked, which takes some seconds.
-        for over in (settled, settled + uncertain.BETWEEN_CHECKS * _SECOND):
+        for over in (settled, settled + conductors.BETWEEN_CHECKS * _SECOND):
             for _ in range(12):
                 self.work()
                 if self.due(self.first) == over:
