@@ -181,7 +181,8 @@ def advance(connection: sa.Connection, uuid: str, generation: int,
 # Without the time of enrolment: the mirror has to detect that a node was
 # enrolled again, since leases have to be updated then. The time of the
 # observation comes last, since MariaDB evaluates assignments in order.
-_NEWER = (*(key for key in _FACTS if key != 'enrolled_at'), 'observed_at')
+_NEWER = (*(key for key in _FACTS if key not in ('enrolled_at', 'owner')),
+          'observed_at')
 
 
 @functools.cache
@@ -372,8 +373,9 @@ def update_facts(connection: sa.Connection,
             'v_enrolled_at', type_=_n.enrolled_at.type)
         values |= {
             'enrolled_at': sa.func.coalesce(known, given),
-            'owner': sa.case((known != given, _n.owner), else_=sa.bindparam(
-                'v_owner', type_=_n.owner.type))}
+            'owner': sa.case((sa.or_(known.is_(None), known == given),
+                              sa.bindparam('v_owner', type_=_n.owner.type)),
+                             else_=_n.owner)}
     connection.execute(
         sa.update(tables.nodes)
         .where(_n.uuid == sa.bindparam('k_uuid'),

@@ -250,11 +250,21 @@ def write_known(engine: Engine, before: Mapping[str, mirrored_node.Node],
         old = before.get(node.uuid)
         if old is not None and node.enrolled_at is None:
             # Not all reads of Ironic include this field.
-            node = dataclasses.replace(node, enrolled_at=old.enrolled_at)
+            node = dataclasses.replace(node, enrolled_at=(
+                _ironic(engine).enrolled_at(node.uuid)
+                if node.uuid in hosts and not node.compute
+                and (old.provision_state == node_condition.GONE
+                     or node.owner not in (None, old.owner))
+                else None) or old.enrolled_at)
         if (old is not None and node.uuid in hosts and node.replaces(old)
                 and node.owner not in (None, old.owner)):
             # A project may enroll a machine of its own with the uuid of a host
             # that was deleted.
+            if old.provision_state != node_condition.GONE:
+                LOG.warning('The node %(node)s was enrolled again with the '
+                            'owner %(owner)s, so the host is gone until it is '
+                            'deleted and opened again.', {
+                                'node': node.uuid, 'owner': node.owner})
             node = _gone(old)
         if old is not None and dataclasses.replace(
                 node, generation=old.generation) != old:

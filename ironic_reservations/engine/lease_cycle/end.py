@@ -153,7 +153,9 @@ def reclaim(context: lease_context.Context,
             each for each in lease.bookings
             if each.ending and each.reservation_id not in waiting]):
         mirrored = known.get(booking.node_uuid)
-        if mirrored is not None and mirrored.compute:
+        if mirrored is not None and (
+                mirrored.compute
+                or mirrored.provision_state == node_condition.GONE):
             # Its share of the compute host has been withdrawn above.
             found.gone.append(booking)
             continue

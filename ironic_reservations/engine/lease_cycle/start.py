@@ -245,7 +245,8 @@ def _read(context: lease_context.Context, observed: _Observed,
     """
     seen: dict[str, mirrored_node.Node | None] = dict(observed.nodes)
     unseen = {uuid: 'has not been read from Ironic yet'
-              for uuid, node in observed.nodes.items() if not node.compute}
+              for uuid, node in observed.nodes.items() if not node.compute
+              and node.provision_state != node_condition.GONE}
     asked = dict.fromkeys(booking.node_uuid
                           for booking in context.in_turn(concerned))
     for uuid in [uuid for uuid in asked if uuid in unseen]:
@@ -271,16 +272,15 @@ def _shows_another(context: lease_context.Context,
     if context.attempts < _PATIENCE:
         return False
     snapshot = context.engine.snapshot(context.engine.clock())
-    ready = (node.uuid for number in host_sets.members(snapshot.ready)
-             if not (node := snapshot.host_state(number).host.node).compute
-             and node.uuid not in observed.nodes)
-    # Another one at each attempt, since one may not be shown either.
-    uuid = next(itertools.islice(ready, context.attempts % _OTHERS, None),
-                None)
-    if uuid is None:
+    ready = list(itertools.islice((
+        node.uuid for number in host_sets.members(snapshot.ready)
+        if not (node := snapshot.host_state(number).host.node).compute
+        and node.uuid not in observed.nodes), _OTHERS))
+    if not ready:
         return False
     try:
-        context.node(uuid)
+        # Another one at each attempt, since one may not be shown either.
+        context.node(ready[context.attempts % len(ready)])
     except errors.IronicUnavailable:
         return False
     return True
