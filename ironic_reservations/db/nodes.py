@@ -361,7 +361,8 @@ def update_facts(connection: sa.Connection,
     """
     # UPDATE nodes SET observed_at = ?, revision = revision + ?, name = ?, ...,
     #     enrolled_at = coalesce(enrolled_at, ?),
-    #     owner = CASE WHEN enrolled_at != ? THEN owner ELSE ? END
+    #     owner = CASE WHEN enrolled_at IS NULL OR enrolled_at = ?
+    #       THEN ? ELSE owner END
     #   WHERE uuid = ? AND observed_at <= ?
     if not nodes:
         return

@@ -241,6 +241,18 @@ def occupied(node: mirrored_node.Node) -> bool:
             or node.provision_state in OCCUPIED)
 
 
+def taken_over(node: mirrored_node.Node | None,
+               mirrored: mirrored_node.Node | None) -> bool:
+    """Return whether another project has enrolled a node that was gone.
+
+    :param node: the node as Ironic shows it.
+    :param mirrored: the node of before, as in the mirror.
+    """
+    return (node is not None and mirrored is not None
+            and mirrored.provision_state == GONE
+            and node.owner not in (None, mirrored.owner))
+
+
 def alike(one: mirrored_node.Node | None,
           other: mirrored_node.Node | None) -> bool:
     """Return whether two views of a node agree on whether it can be used.

@@ -153,9 +153,7 @@ def reclaim(context: lease_context.Context,
             each for each in lease.bookings
             if each.ending and each.reservation_id not in waiting]):
         mirrored = known.get(booking.node_uuid)
-        if mirrored is not None and (
-                mirrored.compute
-                or mirrored.provision_state == node_condition.GONE):
+        if mirrored is not None and mirrored.compute:
             # Its share of the compute host has been withdrawn above.
             found.gone.append(booking)
             continue
@@ -173,6 +171,9 @@ def reclaim(context: lease_context.Context,
         node: mirrored_node.Node | None = None
         try:
             node = context.node(booking.node_uuid)
+            if node_condition.taken_over(node, mirrored):
+                found.gone.append(booking)
+                continue
             found.polled |= not node_condition.alike(node, mirrored)
             if (booking.reservation_id in kept and node is not None
                     and node.instance_uuid is not None):

@@ -245,13 +245,12 @@ def _read(context: lease_context.Context, observed: _Observed,
     """
     seen: dict[str, mirrored_node.Node | None] = dict(observed.nodes)
     unseen = {uuid: 'has not been read from Ironic yet'
-              for uuid, node in observed.nodes.items() if not node.compute
-              and node.provision_state != node_condition.GONE}
+              for uuid, node in observed.nodes.items() if not node.compute}
     asked = dict.fromkeys(booking.node_uuid
                           for booking in context.in_turn(concerned))
     for uuid in [uuid for uuid in asked if uuid in unseen]:
         try:
-            seen[uuid] = context.node(uuid)
+            node = context.node(uuid)
         except errors.IronicUnavailable as exc:
             unseen[uuid] = f'cannot be read: {exc}'
             if context.seems_down and not _shows_another(context, observed):
@@ -259,6 +258,8 @@ def _read(context: lease_context.Context, observed: _Observed,
                     raise
                 break
         else:
+            if not node_condition.taken_over(node, seen[uuid]):
+                seen[uuid] = node
             del unseen[uuid]
     return seen, unseen
 

@@ -127,3 +127,17 @@ class TestHostOfAnotherOwner(leases.TestCase):
         self.work_at(30)
         self.soon(times=2)
         self.assert_gone()
+
+    def test_node_of_the_same_owner_that_is_shown_again_is_undeployed(self):
+        """The mirror may still have it as gone."""
+        node = self.ironic.there.pop(self.node)
+        mirror.refresh_all(self.engine)
+        self.ironic.put(dataclasses.replace(
+            node, provision_state='active', instance_uuid=_INSTANCE))
+        with self.engine.database.read() as connection:
+            self.assertEqual(
+                node_condition.GONE,
+                nodes.read_node(connection, self.node).provision_state)
+        self.end()
+        self.assertNotEqual('active',
+                            self.ironic.there[self.node].provision_state)
